@@ -14,7 +14,7 @@ std::string PassTable(const PipelineReport& report);
 // Stages with passes. Fast passes without changes are summed up.
 std::string PassTree(const PipelineReport& report);
 
-// The schema is "hlo.time_passes/1".
+// "hlo.time_passes/1"
 std::string PassTimesJson(const PipelineReport& report);
 
 // The most frequent rule comes first.

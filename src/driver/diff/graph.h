@@ -52,8 +52,8 @@ class DiffGraph {
   std::vector<Use> uses_;
 };
 
-// Graphs and hashes of computations. A hash does not depend on names, on the order, or on which of several instructions
-// with equal values is used.
+// Graphs and hashes of computations. Hashes do not depend on names, on the order, or on which of several equal
+// instructions is used.
 class DiffModule {
  public:
   // Errors: A021 (kLimit) for more than `most` nodes.

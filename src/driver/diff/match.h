@@ -1,6 +1,6 @@
 // Matches the nodes of two graphs.
 //
-// Each step applies to the nodes that earlier steps did not match:
+// Each step matches nodes that are still free:
 //   1. Nodes with equal hashes of both cones (DiffNode). Several equal nodes are paired in order if both sides have the
 //      same number of them.
 //   2. Nodes with equal operand cones, then with equal user cones, if each side has one such node. This finds all nodes

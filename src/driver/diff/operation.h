@@ -19,7 +19,7 @@ struct DiffIgnore {
 Result<DiffIgnore> DiffIgnoreFromWords(std::span<const std::string> words);
 std::vector<std::string> DiffIgnoreWords();
 
-// For example {"direction", "GE", "GT"}. The text of an absent attribute is "".
+// {"direction", "GE", "GT"}. The text of an absent attribute is "".
 struct AttributeChange {
   std::string attribute, left, right;
 };

@@ -1,9 +1,9 @@
 // Pairs the steps of two profiles of 'hlo-run --profile_json' and compares their times.
 //
 // Steps are paired
-//   1. if they compute the same (ProfiledStep::work). If several do, equal ProfiledStep::results are paired first (for
-//      the same input module), then equal names, then equal op_name and source. The rest is paired in program order.
-//   2. if they share results of input instructions (for the same input module). One step may become several.
+//   1. if they compute the same (ProfiledStep::work): first steps with equal ProfiledStep::results of one input module,
+//      then with equal names, with equal op_name and source, and in program order;
+//   2. if they share results of one input module. One step may become several.
 //
 // Equal names alone do not pair steps, because fusion.3 of another module is unrelated.
 #ifndef HLO_DRIVER_DIFF_PROFILE_MATCH_H_

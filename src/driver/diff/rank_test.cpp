@@ -8,8 +8,8 @@
 namespace hlo {
 namespace {
 
-// Indexed by U of the Mann-Whitney test: in how many orders of n and m distinct numbers U occurs. If the largest number
-// is of the first sample, it adds m to U.
+// Indexed by U of the Mann-Whitney test: the number of orders of n and m numbers with this U. If the largest number is
+// of the first sample, it adds m to U.
 std::vector<double> OrdersByU(size_t n, size_t m) {
   std::vector<std::vector<double>> without(m + 1, {1});  // Indexed by the size of the second sample, for an empty first
                                                          // sample.

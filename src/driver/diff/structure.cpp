@@ -35,7 +35,7 @@ struct Side {
   const TimeModel times;
   const SourcePlaces places;
   std::unordered_map<uint64_t, const Computation*> first_of;
-  // Computations on the other side, indexed by id of the paired computation. Only results of FirstOf have one.
+  // The paired computation of the other side, by id. Only results of FirstOf have one.
   std::vector<const Computation*> partner;
 };
 

@@ -36,7 +36,7 @@ struct DumpOptions {
   // The addition to the state after a pass: "instructions" (the pass's changes), "unified" (a diff from the last dumped
   // state), or "none".
   std::string diff = "instructions";
-  bool snapshots = false;    // Also dumps the module with arguments and results of a run.
+  bool snapshots = false;    // Also dumps module, arguments and results of a run.
   int64_t limit_mib = 1024;  // The limit for one module.
 };
 

@@ -15,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// Code of a kernel that is dumped if --xla_dump_emitter_re matches `emitter`.
+// Code that is dumped if --xla_dump_emitter_re matches `emitter`.
 struct Stage {
   std::string_view emitter, suffix;
   Result<std::string> (*text)(const kernel::Kernel& kernel);

@@ -1,5 +1,5 @@
-// Judges a module by the oracles print, threads, bits, optimized and unfused. If a list of passes is given, judges by
-// the oracles passes, bits and optimized instead.
+// Judges a module by the oracles print, threads, bits, optimized and unfused, or, if a list of passes is given, by the
+// oracles passes, bits and optimized.
 #ifndef HLO_DRIVER_FUZZ_FUZZ_H_
 #define HLO_DRIVER_FUZZ_FUZZ_H_
 

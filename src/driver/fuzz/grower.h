@@ -117,7 +117,7 @@ class Grower {
   Computation& InComputation(std::string_view name, const std::function<void()>& grow);
   // New leaves become parameters, and `operands` receives the caller's values for them.
   Computation& InOpenComputation(std::string_view name, Operands* operands, const std::function<void()>& grow);
-  void GrowSome(int64_t count);  // Grows about `count` instructions.
+  void GrowSome(int64_t count);
   Computation& computation() { return *scope_.computation; }
   int64_t depth() const { return scope_.depth; }
   int64_t most_depth() const { return options_.depth; }

@@ -1,6 +1,5 @@
 // Lays out a graph as Sugiyama does. Boxes get layers, and edges get points in the layers that they pass. The vertices
-// of a layer are ordered by the mean place of their neighbours. Positions keep this order and are as near as possible
-// to the neighbours (isotonic regression).
+// of a layer are ordered by the mean place of their neighbours. Positions keep this order (isotonic regression).
 #include "driver/inspect/layout.h"
 
 #include <algorithm>

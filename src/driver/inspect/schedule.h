@@ -1,9 +1,9 @@
 // Estimates the time of a step of a program for several devices by simulating one of them.
 //
 // A device has a queue for kernels and one for exchanges, both in the order of the schedule. A collective begins when
-// the kernels before it have ended and the exchange queue is free. Kernels after a synchronous collective wait for its
-// end. For an asynchronous one, only kernels after its -done wait. cost.h has the times of kernels,
-// ir/mesh/exchange_time.h the times of exchanges. All devices are assumed to be alike.
+// the kernels before it have ended and the exchange queue is free. Later kernels wait for the end of a synchronous
+// collective, or wait at the -done of an asynchronous one. cost.h has the times of kernels, ir/mesh/exchange_time.h the
+// times of exchanges. All devices are assumed to be alike.
 #ifndef HLO_DRIVER_INSPECT_SCHEDULE_H_
 #define HLO_DRIVER_INSPECT_SCHEDULE_H_
 

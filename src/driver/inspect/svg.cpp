@@ -1,5 +1,5 @@
-// Draws graphs as SVG pictures and pages. The contents of a frame are laid out first. Then the frame is laid out as a
-// box in the whole graph.
+// Draws graphs as SVG pictures and pages. The contents of a frame are laid out first, then the frame as a box in the
+// whole graph.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>

@@ -113,7 +113,6 @@ std::string OpcodeText(Opcode opcode, const HoverText& hover) {
   return text;
 }
 
-// A cost exists if the entry of a valid module reaches the computation.
 void AppendCost(HoverText& hover, const DocumentModule& document, const Computation& computation,
                 const Instruction* inst) {
   if (!document.valid) return hover.Line("no cost: the module has errors");

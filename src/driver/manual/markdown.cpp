@@ -217,12 +217,14 @@ class PageReader {
     const size_t first = at_;
     for (size_t row = 0; at_ < lines_.size() && Line().starts_with('|'); ++at_, ++row) {
       if (row == 1) {
-        if (Line().find_first_not_of("|-") != std::string_view::npos) FAIL(Wrong("expected the line |---|---| after the titles"));
+        if (Line().find_first_not_of("|-") != std::string_view::npos)
+          FAIL(Wrong("expected the line |---|---| after the titles"));
         continue;
       }
       block.rows.push_back(TRY(Cells()));
       if (block.rows.back().size() != block.rows.front().size())
-        FAIL(Wrong(Str("the row has ", block.rows.back().size(), " cells, but the number of titles is ", block.rows.front().size())));
+        FAIL(Wrong(Str("the row has ", block.rows.back().size(), " cells, but the number of titles is ",
+                       block.rows.front().size())));
     }
     if (block.rows.size() < 2) {
       at_ = first;
@@ -251,12 +253,14 @@ class PageReader {
     Block block = {.kind = Line().starts_with("- ") ? Block::Kind::kBullets : Block::Kind::kNumbers};
     while (at_ < lines_.size() && ItemIndent(Line()) > 0) {
       const size_t indent = ItemIndent(Line());
-      if (Line().starts_with("- ") != (block.kind == Block::Kind::kBullets)) FAIL(Wrong("one list has items with '-' and items with numbers"));
+      if (Line().starts_with("- ") != (block.kind == Block::Kind::kBullets))
+        FAIL(Wrong("one list has items with '-' and items with numbers"));
       const PageLine& first = lines_[at_];
       size_t end = at_ + 1;
       while (end < lines_.size() && !Trim(lines_[end].text).empty() && ItemIndent(lines_[end].text) == 0) {
         at_ = end++;
-        if (Line().find_first_not_of(' ') != indent) FAIL(Wrong(Str("further lines of this item begin with ", indent, " blanks")));
+        if (Line().find_first_not_of(' ') != indent)
+          FAIL(Wrong(Str("further lines of this item begin with ", indent, " blanks")));
       }
       const PageLine& last = lines_[end - 1];
       const auto begin = static_cast<uint32_t>(first.begin + indent);

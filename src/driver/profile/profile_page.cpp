@@ -332,7 +332,6 @@ class Page {
     return out;
   }
 
-  // Plots operations per byte against operations per second.
   void Roofline() {
     struct Dot {
       const StepRow* row;

@@ -23,7 +23,7 @@ class DataflowCheck {
   // `module` is Executable::module().
   DataflowCheck(const Module& module, std::span<const Literal> arguments);
 
-  // Must be called for every step that ran.
+  // Call for every step that ran.
   void Step(const Instruction& step, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
             const Literal& output);
   void End(const Literal& outputs);
@@ -45,7 +45,7 @@ class DataflowCheck {
     const Computation* computation;
     std::vector<Instruction*> order;
     const Instruction* caller;  // A while, conditional or call. Null for the entry.
-    int64_t iteration;          // The iteration of a while.
+    int64_t iteration;
     size_t next = 0;
   };
 

@@ -209,7 +209,7 @@ Result<EachPassCheck::Judged> EachPassCheck::JudgeInF64(const PassRun& run, cons
   return judged;
 }
 
-// Describes the wrong rewrite: the module is right after `good` rewrites of the pass, and wrong after `bad`.
+// Describes the wrong rewrite. The module is right after `good` rewrites and wrong after `bad`.
 Result<std::string> EachPassCheck::Blame(const PassRun& run, const std::string& summary) const {
   const auto repeated = [&](int64_t fuel) { return RepeatPass(run, *before_, options_.pipeline, fuel); };
   const auto is_wrong = [&](const RepeatedPass& part) {

@@ -11,7 +11,7 @@
 
 namespace hlo {
 
-// For example "UNSUPPORTED(what)" or "FAILED(input)" (docs/reports.md#verdicts).
+// "UNSUPPORTED(what)", "FAILED(input)", ... (docs/reports.md#verdicts).
 std::string VerdictOf(const Error& error);
 // The first diagnostic, as "[V012] line 7: ...".
 std::string DetailOf(const Error& error);

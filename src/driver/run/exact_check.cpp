@@ -148,7 +148,8 @@ std::string ToString(const ExactSummary& exact) {
   if (!exact.reason.empty()) {
     out += exact.reason;
     if (exact.exact_steps > 0) {
-      out += Str("; ", exact.exact_steps, " of ", exact.steps, " different kernels and calls round nothing if they run alone",
+      out += Str("; ", exact.exact_steps, " of ", exact.steps,
+                 " different kernels and calls round nothing if they run alone",
                  exact.verdict == Verdict::kMismatch ? ", and not all of these are right" : ", and are right");
     }
     return out;

@@ -78,8 +78,9 @@ void TakePartitions(Module& module, const LoadOptions& options, std::vector<std:
     if (partitions <= 1) return;
     module.header.num_partitions = partitions;
   }
-  notes->push_back(Str("the header has no number of partitions, so the number in the shardings is used: --num_partitions=",
-                       module.header.num_partitions));
+  notes->push_back(
+      Str("the header has no number of partitions, so the number in the shardings is used: --num_partitions=",
+          module.header.num_partitions));
 }
 
 Error WithAdvice(Error error, const Module& module) {
@@ -112,8 +113,8 @@ std::string TargetOfPlans(const Module& module) {
   return "";
 }
 
-// The device for which the plans were made. If its name is that of `device`, returns `device`, because that may
-// describe the real host.
+// The device for which the plans were made. If `device` has its name, returns `device`, because that may describe the
+// real host.
 const DeviceDescription& DeviceOfPlans(const Module& module, const DeviceDescription& device) {
   const std::string target = TargetOfPlans(module);
   const DeviceDescription* other = target == device.name ? nullptr : FindDevice(target);

@@ -69,7 +69,7 @@ struct RunResults {
   Literal outputs;                 // The results of device 0 or, if `joined`, whole arrays.
   std::vector<Literal> by_device;  // Empty for one device.
   bool joined = false;
-  std::string why_not_joined;  // The reason if the results of several devices were not joined, or "".
+  std::string why_not_joined;  // Why results of several devices were not joined, or "".
   RunTimes times;
   double fallback_share = 0;
   int64_t process_peak_bytes = 0;  // Up to the end of the runs.
@@ -129,8 +129,8 @@ class Experiment {
   void Displace();
   // Needs ResolvedPlatform().
   bool IsInterpreted() const { return (*where_)->device == nullptr; }
-  // The reason why the interpreter does not compute the reference: this would exceed --work_limit, and no option
-  // requires it. Otherwise "".
+  // Why the interpreter does not compute the reference (this would exceed --work_limit, and no option requires it), or
+  // "".
   Result<std::string> WhyNoReference();
   // Sets the work limit, by default the longer of kWorkLimit and the estimated time of four runs.
   Result<RunOptions> Judging();

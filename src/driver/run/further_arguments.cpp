@@ -10,8 +10,8 @@
 namespace hlo {
 namespace {
 
-// Kinds of sites in reports. Sites of other kinds, such as ties and the larger operand of a maximum, rarely change the
-// behaviour of a program.
+// Kinds of sites in reports. Others, such as ties and the larger operand of a maximum, rarely change a program's
+// behaviour.
 constexpr std::pair<SiteKind, std::string_view> kToldKinds[] = {
     {SiteKind::kSelect, "selects"},         {SiteKind::kCompare, "compares"}, {SiteKind::kClamp, "clamps"},
     {SiteKind::kStart, "starts of slices"}, {SiteKind::kIndex, "indices"},    {SiteKind::kBranch, "conditionals"}};

@@ -146,12 +146,12 @@ std::string LookCommand(const Experiment& experiment, const std::string& instanc
 // A value that a comparison on the run's own arguments leaves open.
 struct Question {
   const WidenedValue* own;
-  // Made-up arguments showed no fault. The bounds may have been so wide that a wrong value would be within them.
+  // Made-up arguments showed no fault, but the bounds may be too wide to exclude a wrong value.
   bool is_right = false;
 };
 
-// Questions that made-up arguments did not answer. If passes left a value undetermined, arguments answer its question
-// only by deciding all elements.
+// Questions that made-up arguments did not answer. If passes left a value undetermined, all its elements must be
+// decided.
 std::vector<Question> RemainingOf(std::vector<Question> questions, const WidenedResult& made_up) {
   std::erase_if(questions, [&](Question& question) {
     const auto value = std::ranges::find_if(made_up.values, [&](const WidenedValue& other) {
@@ -211,7 +211,7 @@ bool HasDynamicSizes(const Module& module) {
   });
 }
 
-// Values with dynamic sizes have no bounds. Returns nothing if runs in f64 decide nothing.
+// Values with dynamic sizes have no bounds. Nothing if runs in f64 decide nothing.
 Result<std::optional<WidenedResult>> CompareByF64Runs(const Module& input, const Module& optimized,
                                                       const RunOptions& options, std::vector<Literal>* arguments) {
   std::vector<std::vector<Literal>> sets = {*arguments};
@@ -279,7 +279,6 @@ std::string ValuesOf(const SegmentsResult& result) {
              changed == 0 ? "" : Str(", ", result.values, " of ", changed, " compared, ", elements));
 }
 
-// "14 pass instances: 12 by bits, 1 by residues, 1 in f64; 110 values, 4096 elements".
 std::string TextOf(const SegmentsResult& result) {
   const int64_t open = std::ranges::count_if(result.open, [](const JudgedPart& part) { return !part.exact; }),
                 in_f64 = result.other_instances - result.equal_in_bits - result.by_residues - open,
@@ -415,9 +414,9 @@ Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& opt
     *summary = ToString(result);
     return result;
   }
-  *summary =
-      Str(ToString(*decided), ", on made-up arguments; on the run's own arguments ", result.undetermined + result.by_bits, " of ",
-          result.elements, " undetermined", result.vacuous == 0 ? "" : Str(", ", result.vacuous, " vacuous"));
+  *summary = Str(ToString(*decided), ", on made-up arguments; on the run's own arguments ",
+                 result.undetermined + result.by_bits, " of ", result.elements, " undetermined",
+                 result.vacuous == 0 ? "" : Str(", ", result.vacuous, " vacuous"));
   return std::move(*decided);
 }
 

@@ -31,7 +31,7 @@ std::string DevicesText(const ModuleHeader& header) {
              header.num_partitions == 1 ? " partition" : " partitions");
 }
 
-// A note for a module whose header has several devices, but whose instructions do not depend on the device.
+// A note for a module with several devices whose instructions do not depend on the device.
 std::string NoteOnDevices(const Module& module) {
   const ModuleHeader& header = module.header;
   if (!IsUnpartitioned(module))

@@ -59,7 +59,6 @@ std::string CodeText(const RunReport& report) {
   return out;
 }
 
-// "2 of 180 steps by the interpreter: sort.3, fft.1 (31 % of the run time)"
 std::string FallbackText(const FallbackSummary& fallback) {
   constexpr size_t kMostNames = 8;
   const size_t shown = std::min(fallback.names.size(), kMostNames);
@@ -150,8 +149,8 @@ std::string ReferenceText(const RunReport& report) {
   const bool is_file = !report.reference_file.empty();
   const std::string check = report.times.check > 0 ? Str("   check ", HumanMilliseconds(report.times.check)) : "";
   if (!report.reference_skipped.empty())
-    return Str("  reference skipped: ", report.reference_skipped, "; --reference_platform=interpreter computes it", check,
-               "\n");
+    return Str("  reference skipped: ", report.reference_skipped, "; --reference_platform=interpreter computes it",
+               check, "\n");
   std::string out = "  reference ";
   if (report.reference_recorded) out += "recorded in the file";
   else if (is_file) out += Str("'", report.reference_file, "'");

@@ -28,8 +28,8 @@ namespace {
 
 constexpr int64_t kSeededIterations = 8;
 
-// The iterations in which steps are judged. A condition has only one element, so it is also judged when it ends the
-// loop, and in all iterations of a short loop.
+// The judged iterations. A condition has only one element, so it is also judged when it ends the loop, and in all
+// iterations of a short loop.
 class ChosenIterations {
  public:
   ChosenIterations(const std::map<int, int64_t>& last_by_loop, uint64_t seed) {
@@ -420,8 +420,8 @@ class LocalCheck {
   }
   bool IsKnownWrong(size_t i) const { return summary_.wrong.contains(std::string(steps_[i].instruction->name())); }
 
-  // Runs doubtful kernels on small integers. A kernel is doubtful if its errors are improbably large, or if its bits
-  // differ from the interpreter's and its sums are so long that bounds could hide a missing term.
+  // Runs kernels on small integers if their errors are improbably large, or if their bits differ from the interpreter's
+  // and bounds of long sums could hide a missing term.
   Status DecideDoubtful() {
     std::set<const StepAlone*> done;
     for (const size_t i : doubtful_) {
@@ -595,9 +595,9 @@ std::string ToString(const LocalSummary& local) {
   const auto count = [&](ElementClass c) { return local.counts[static_cast<int>(c)]; };
   const bool wrong = count(ElementClass::kViolation) > 0 || !local.wrong.empty();
   if (local.steps == 0 && local.interpreted > 0)
-    return Str(
-        "nothing to check: ", local.interpreted == 1 ? "the one step ran" : Str("all ", local.interpreted, " steps ran"),
-        " in the interpreter, which is the reference");
+    return Str("nothing to check: ",
+               local.interpreted == 1 ? "the one step ran" : Str("all ", local.interpreted, " steps ran"),
+               " in the interpreter, which is the reference");
   std::string out =
       Str(wrong                     ? "MISMATCH  "
           : local.unchecked.empty() ? "MATCH  "
@@ -618,7 +618,8 @@ std::string ToString(const LocalSummary& local) {
   if (!local.open.empty())
     out += Str("; ", Counted(std::ssize(local.open), "kernel"), " open on made-up arguments, too");
   if (local.disproved > 0)
-    out += Str("; ", local.disproved, " beyond a bound although they have the interpreter's bits, so the bound is wrong");
+    out +=
+        Str("; ", local.disproved, " beyond a bound although they have the interpreter's bits, so the bound is wrong");
   if (local.worst_ratio > 0)
     out += Format("; worst err/bound %.2f", local.worst_ratio) + Str(" ('", local.worst_step, "')");
   return out;

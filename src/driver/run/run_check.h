@@ -19,8 +19,8 @@ namespace hlo {
 // small integers. These sums are exact in any order, so a missing term shows.
 //
 // An output is open if more than 1 % of its elements are undetermined, or more than half vacuous: bounds are too wide
-// because of ties, NaN or cancellation. Made-up arguments then decide the kernel. Counts in the report are those of the
-// run's own arguments.
+// because of ties, NaN or cancellation. Made-up arguments then decide the kernel. Counts are for the run's own
+// arguments.
 //
 // If no kernel is wrong, the program runs on further arguments (Experiment::Further), on which only faults count.
 Status JudgeKernels(Experiment& experiment, const FollowedRun& followed, RunReport* report);

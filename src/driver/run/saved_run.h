@@ -1,8 +1,8 @@
 // Compares a run, instruction by instruction, with a saved one (--save_run=DIR, a bundle with values.npz) or one on
 // another platform (--reference_platform=cpu). The oracles decide which is right.
 //
-// A value is identified by its input instruction. Values that passes made are identified by the name in the optimized
-// module ("~fusion.3") and compared only if both optimized modules are equal. In loops, the first trip is compared.
+// A value is identified by its input instruction. Values that passes made have names of the optimized module
+// ("~fusion.3"), and are compared only if both optimized modules are equal. In loops, the first trip is compared.
 #ifndef HLO_DRIVER_RUN_SAVED_RUN_H_
 #define HLO_DRIVER_RUN_SAVED_RUN_H_
 

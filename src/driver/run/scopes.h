@@ -26,10 +26,10 @@ namespace hlo {
 
 class Scopes {
  public:
-  // Must be called before the passes. Inlines calls. Errors: [F007] invalid pattern, [F008] a pattern matches nothing.
+  // Call before the passes. Inlines calls. Errors: [F007] invalid pattern, [F008] a pattern matches nothing.
   static Result<Scopes> Divide(Module& module, const ScopeOptions& options);
 
-  // Must be called after the passes.
+  // Call after the passes.
   Status Join(Module& module);
 
   // Counts steps after Join. Times are not set.

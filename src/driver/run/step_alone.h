@@ -26,7 +26,7 @@ void OwnBytes(Literal& literal);
 std::vector<Literal> KeptInputs(std::span<const Literal> inputs);
 // The arguments for `alone`, which must come from ExtractStep(step).
 std::vector<Literal> ArgumentsOf(const Module& alone, const Instruction& step, std::span<const Literal> inputs);
-// Returns null if the step does not compile alone. Plants the run's fault if it is for this step. Errors: failures of
+// Null if the step does not compile alone. Plants the run's fault if it is for this step. Errors: failures of
 // the device.
 Result<std::unique_ptr<gpu::Executable>> CompileAlone(const Module& step, gpu::Device& device,
                                                       const RunOptions& options);

@@ -23,8 +23,8 @@ class Stopwatch {
 
 void SetRunTimes(std::vector<double> runs, RunTimes* times);
 
-// Times num_repeats runs, or with --bench at least 10 and as many as take bench_seconds. Returns the share of the time
-// that host calls take. `notes` receives reasons for slower execution modes. `notes` and `graphs` may be null.
+// Times num_repeats runs, or with --bench at least 10 and as many as take bench_seconds. Returns the share of time in
+// host calls. `notes` receives reasons for slower execution modes. `notes` and `graphs` may be null.
 Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times,
                         std::vector<std::string>* notes, std::vector<gpu::RecordedGraph>* graphs);
 

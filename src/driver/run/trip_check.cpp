@@ -47,8 +47,8 @@ std::unique_ptr<Module> Alone(const gpu::StepInfo& step, const Instruction& loop
   return module;
 }
 
-// Groups of instructions for new regions: the loop or, with `all`, the kernels on which it depends, the loop, and the
-// other kernels. Nothing unless the region has one loop and another kernel.
+// The loop or, with `all`, the kernels on which it depends, the loop, and the other kernels. Nothing unless the region
+// has one loop and another kernel.
 std::optional<RegionGroups> GroupsAroundLoop(const Instruction& region, bool all) {
   const Computation& held = FusedComputation(region);
   std::vector<const Instruction*> loops;

@@ -19,10 +19,9 @@ namespace hlo {
 // Numbers of the first, the last and `seeded` random trips, or of all trips if there are fewer.
 std::set<int64_t> TripsToJudge(int64_t trips, int64_t seeded, uint64_t seed);
 
-// Splits a kernel with a loop and other instructions. The loop becomes a kernel with the same plan. The others get plans
-// of their own or, with `same_plan`, become at most two kernels with the same plan: one with the instructions on which
-// the loop depends, one with the rest. Null for other kernels, or if parts do not compile. Errors: failures of the
-// device.
+// Splits a kernel with a loop and other instructions. The loop keeps the plan. The others get their own plans or, with
+// `same_plan`, become at most two kernels with the same plan: the instructions on which the loop depends, and the rest.
+// Null for other kernels, or if parts do not compile. Errors: failures of the device.
 Result<std::unique_ptr<gpu::Executable>> CompileAroundLoop(const gpu::StepInfo& step, gpu::Device& device,
                                                            const RunOptions& options, bool same_plan);
 

@@ -37,7 +37,6 @@ double SizeOf(const Literal& array) {
   return count == 0 ? 0 : std::sqrt(sum / static_cast<double>(count));
 }
 
-// The difference as text, or "".
 std::string DifferenceFrom(const Literal& first, const Literal& actual) {
   if (!first.shape().IsArray()) {
     for (size_t i = 0; i < first.elements().size(); ++i) {

@@ -431,7 +431,7 @@ void AllowForRoundings(const RunOptions& options, RunReport* report) {
   SetVerdict(report, Verdict::kMatch, "");
 }
 
-// For outputs so small that the tolerance of the comparison shows nothing: kernels and passes decide.
+// If the outputs are too small for the tolerance of the comparison, kernels and passes decide.
 Status DecideByParts(Experiment& experiment, RunReport* report) {
   if (experiment.IsInterpreted()) return {};
   TRY(JudgeParts(experiment, report));

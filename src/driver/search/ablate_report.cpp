@@ -320,7 +320,8 @@ std::string AblationSvg(std::span<const Ablation> ablations, const AblateOptions
       bar.label = Format("%.2fx", bar.value);
       bar.is_failure = !row.outcome.failure.empty();
       if (bar.is_failure) bar.label = "cannot be compiled";
-      else if (options.examples_per_run > 0) bar.label += Format("  %.1f examples/s", RateOf(ablation.baseline, options));
+      else if (options.examples_per_run > 0)
+        bar.label += Format("  %.1f examples/s", RateOf(ablation.baseline, options));
       if (row.interval) bar.interval = {1 + row.interval->low, 1 + row.interval->high};
       group.bars.push_back(std::move(bar));
     }

@@ -29,7 +29,6 @@ int64_t ElementCount(const Module& module);
 
 // Ids of instructions that have this replacement, the entry first, operands before users.
 std::vector<int> Replaceable(const Module& module, Stand stand);
-// Returns whether an instruction was replaced.
 bool Replace(Module& module, std::span<const int> ids, Stand stand);
 
 int64_t OutputCount(const Module& module);  // 1 if the entry's result is not a tuple.

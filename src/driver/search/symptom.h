@@ -44,7 +44,7 @@ struct Property {
   }
 };
 
-// For example "mismatch", "slower:1.2", "error:V012" or "script:grep -q tanh $1". Errors: usage.
+// Parses "mismatch", "slower:1.2", "error:V012" or "script:grep -q tanh $1". Errors: usage.
 Result<Property> ParseProperty(std::string_view text, std::string_view fail_regex);
 std::string PropertiesText();
 
