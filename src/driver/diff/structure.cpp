@@ -437,7 +437,7 @@ class Differ {
     }
   }
 
-  // If modules differ without a found difference, values enter and leave fusions in different ways.
+  // If hashes differ although no difference was found, values enter and leave fusions in different ways.
   void AddWhatCarries() {
     const Module &left = left_.diff.module(), &right = right_.diff.module();
     if (!diff_.is_equal() || left_.diff.HashOf(left.entry()) == right_.diff.HashOf(right.entry())) return;

@@ -26,7 +26,7 @@ namespace hlo {
 
 struct DumpOptions {
   std::string directory;        // Empty for no dump. "-" is stdout, as in XLA.
-  std::string pass_pattern;     // Empty dumps no module per pass.
+  std::string pass_pattern;     // Passes whose modules are dumped. Empty: none.
   std::string module_pattern;   // Empty is all.
   std::string emitter_pattern;  // Selects the kEmitters whose code is dumped. Empty: all, or none for stdout.
   // The forms of each state. Pictures show the entry.

@@ -312,7 +312,7 @@ Dims Grower::AnyDims(int64_t least_rank, int64_t most_rank) {
   int64_t left = options_.max_elems;
   for (int64_t i = 0; i < rank; ++i) {
     int64_t size = chance.Percent(1) ? 0 : AnySize(left);
-    // With equal sizes, only values show exchanged dimensions.
+    // If sizes are equal, a fault that swaps dimensions shows only in values.
     if (!dims.empty() && dims.back() <= left && chance.Percent(20)) size = dims.back();
     if (size > 0) left /= size;
     dims.push_back(size);

@@ -55,7 +55,7 @@ struct CostRow {
   std::string kind;             // "row_reduction" from a plan, "gemm", "kLoop" of a fusion, "while, 12 trips", or the
                                 // opcode.
   std::string op_name, source;  // From WithOrigin.
-  double runs = 1;              // Runs in one run of the report's computation, which `cost` and `time` cover.
+  double runs = 1;              // Executions in a run of the report's computation. `cost` and `time` are for all.
   Cost cost;
   TimeEstimate time;
   std::optional<double> measured_us;  // The time in a run according to a profile.

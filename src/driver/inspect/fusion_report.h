@@ -1,4 +1,4 @@
-// A report on the choice of kernels (--print_fusion_plan): reasons, rejected unions with their savings.
+// A report on the choice of kernels (--print_fusion_plan): reasons, and rejected fusions with their savings.
 #ifndef HLO_DRIVER_INSPECT_FUSION_REPORT_H_
 #define HLO_DRIVER_INSPECT_FUSION_REPORT_H_
 
@@ -11,9 +11,9 @@ namespace hlo {
 
 struct FusionReportOptions {
   size_t blocks = 16;  // Number of groups of similar kernels to print. Further kernels are counted.
-  size_t lines = 4;    // Most lines about rejected unions for a kernel.
+  size_t lines = 4;    // Most lines about rejected fusions for a kernel.
   size_t names = 4;
-  double least = 0.01;  // A rejected union is printed if it would save this share of a kernel's traffic.
+  double least = 0.01;  // A rejected fusion is printed if it would save this share of a kernel's traffic.
 };
 
 // For a module with plans (gpu::PlanModule), and the log of its fusion passes.

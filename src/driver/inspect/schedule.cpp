@@ -60,7 +60,7 @@ class Simulator {
 
   const std::vector<ScheduledExchange>& exchanges() const { return exchanges_; }
 
-  // `topology` is for `times` as many devices as the module.
+  // `topology` has `times` as many devices as the module.
   SimulatedStep Step(const Topology& topology, int64_t times) {
     for (ScheduledExchange& each : exchanges_) {
       Exchange grown = each.exchange;

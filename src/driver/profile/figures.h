@@ -33,7 +33,7 @@ double Overhead(const Profile& profile);
 double BusyMs(const Profile& profile);
 double InterpretedMs(const Profile& profile);
 
-// Why nothing runs.
+// Why nothing runs in a gap.
 enum class GapCause : uint8_t {
   kLaunch,      // The launch of the next work had not returned when the previous work ended.
   kSync,        // The host waited for a condition, a branch, or the end.

@@ -142,7 +142,7 @@ struct Judged {
   Verdict verdict = Verdict::kMatch;
   std::string text;
   std::optional<Comparison> comparison;  // Set for a mismatch of values.
-  bool rests_on_roundings = false;       // Roundings explain a difference, or may: it may also be a wrong value.
+  bool rests_on_roundings = false;  // Roundings explain a difference, or the verdict is open: a value may be wrong.
 };
 
 class PartitionCheck {

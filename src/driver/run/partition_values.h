@@ -1,4 +1,4 @@
-// Finds the value of an unpartitioned program whose parts are wrong first in the program of one device.
+// Finds the first value of an unpartitioned program whose parts are wrong in the program of one device.
 //
 // A device's part of a value must have the bits of the whole value if the parts of the operands have them and the op
 // rounds no sum that devices could add in another order. Then other bits prove a fault. Other values are compared by a

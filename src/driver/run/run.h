@@ -139,7 +139,7 @@ struct RunTimes {
   std::optional<double> on_device;  // Median run time by the device's own clock.
   double all_runs = 0;              // Includes warm-up and --profile. `run` is the median of the timed runs.
   double first_run = 0;             // Includes the first access to memory.
-  // Excludes `reference`.
+  // Making or reading the arguments, without `reference`.
   double arguments = 0;
   double placing = 0;
   double results = 0;  // Copying, hashing and printing the results.

@@ -304,7 +304,7 @@ bool RoundsFreely(const Instruction& inst) {
   return inst.Is(Opcode::kCustomCall) || CalledComputations(inst).empty();
 }
 
-// Explains a differing reference when our side has no known fault. `known` has the facts.
+// Explains a differing reference when our side has no known fault. `known` describes our side.
 Status BlameNobody(Experiment& experiment, std::string_view known, std::string_view more, RunReport* report) {
   Culprit& culprit = report->culprit;
   culprit.kind = Culprit::Kind::kReference;
@@ -384,7 +384,7 @@ Status BlameByParts(Experiment& experiment, RunReport* report) {
   const Comparison own =
       CompareTolerance(interpretation.outputs, TRY(experiment.Results())->outputs, options.tolerance);
   if (IsNanInOne(own)) {
-    // Every kernel is within bounds, so these allow NaN and say nothing.
+    // Every kernel is within bounds, so the bounds allow NaN and show nothing.
     const std::string reason = "kernels and interpreter disagree about NaN, and the bounds are too wide to decide";
     culprit.text = Str("not known: ", reason);
     if (options.tolerance_given) return {};

@@ -50,7 +50,7 @@ struct Bisection {
   std::string rewrite;                 // "rewrite 2 of algsimp, by A.mul.3 (...)", or "" if unknown.
   std::string change;
   std::vector<std::string> files;
-  std::string show_flags, without_flags;  // For hlo-run.
+  std::string show_flags, without_flags;  // Flags of hlo-run with and without the failure.
   bool others = false;                    // The property also holds without the culprit.
 };
 
