@@ -24,7 +24,7 @@ ModuleLines LinesOf(const Module& module);
 
 struct DiffOptions {
   bool color = false;
-  // Lines beyond this number are counted. 0 prints all.
+  // Further lines are only counted. 0 prints all.
   size_t most_lines = 0;
 };
 

@@ -30,7 +30,7 @@ struct DiffKernel {
 
 class DiffGraph {
  public:
-  std::vector<DiffNode> nodes;  // Operands come first.
+  std::vector<DiffNode> nodes;  // Operands precede users.
   std::vector<DiffKernel> kernels;
   int root = -1;
 

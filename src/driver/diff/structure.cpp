@@ -284,7 +284,7 @@ class Differ {
     return changes;
   }
 
-  // Pairs the computations that paired instructions call. For each computation only the first such pair counts.
+  // Pairs the computations that paired instructions call, each only once.
   void PairCallees(const PairOfGraphs& pair) {
     const int size = is_mirrored_ ? pair.right.size() : pair.left.size();
     for (int i = 0; i < size; ++i) {

@@ -93,7 +93,7 @@ std::string_view ToString(Bound bound) {
   return kWords[static_cast<int>(bound)];
 }
 
-// A region of the kind `block` runs on one multiprocessor, so its cost is multiplied by their number.
+// A region `block` runs on one multiprocessor, so its cost is multiplied by their number.
 TimeEstimate EstimateOf(const Instruction& inst, const Cost& whole, const DeviceDescription& device) {
   const bool is_block = RegionOf(inst) == "block";
   const Cost cost = is_block ? whole.Times(std::max(1, device.multiprocessors)) : whole;

@@ -96,7 +96,7 @@ CostReport CostReportOf(const Module& module, const DeviceDescription& device, c
 std::vector<CostGroup> CostGroupsOf(const CostReport& report, int64_t top);
 
 // Prints groups instead of rows if report.by is set.
-std::string CostText(const CostReport& report, int64_t top);  // At most `top` rows. 0 is all.
+std::string CostText(const CostReport& report, int64_t top);  // `top` rows. 0 is all.
 std::string CostCsv(const CostReport& report);
 std::string CostJson(const CostReport& report);  // "hlo.cost/1"
 

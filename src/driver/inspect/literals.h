@@ -19,7 +19,7 @@ struct LiteralStats {
 
 // The largest constants first.
 std::vector<LiteralStats> LiteralsOf(const Module& module);
-std::string LiteralsText(const std::vector<LiteralStats>& literals, int64_t top);  // At most `top` rows. 0 is all.
+std::string LiteralsText(const std::vector<LiteralStats>& literals, int64_t top);  // `top` rows. 0 is all.
 std::string LiteralsJson(const std::vector<LiteralStats>& literals);               // "hlo.literals/1"
 
 }  // namespace hlo

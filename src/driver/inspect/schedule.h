@@ -58,7 +58,7 @@ struct ScheduleReport {
 // Errors (F004): the module has more devices than the topology.
 Result<ScheduleReport> ScheduleOf(const Module& module, const DeviceDescription& device, const Topology& topology);
 
-std::string ScheduleText(const ScheduleReport& report, int64_t top);  // At most `top` exchanges. 0 is all.
+std::string ScheduleText(const ScheduleReport& report, int64_t top);  // `top` exchanges. 0 is all.
 std::string ScheduleJson(const ScheduleReport& report);               // "hlo.schedule/1"
 
 }  // namespace hlo

@@ -18,7 +18,7 @@ class SourcePlaces {
   explicit SourcePlaces(const Module& module);
 
   // "model.py:12", from source_file and source_line of the metadata, otherwise from the innermost frame of
-  // stack_frame_id, otherwise the place of the only instruction that calls the computation. "" if unknown.
+  // stack_frame_id, otherwise the place of the computation's only caller. "" if unknown.
   std::string PlaceOf(const Instruction& inst) const;
 
   // The calls that lead to `inst`, such as "model.py:80", the outermost first. The last call is PlaceOf(inst).

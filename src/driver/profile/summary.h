@@ -62,7 +62,7 @@ struct ProfileSummary {
   double memory_rate = 0, instruction_rate = 0;
   std::array<double, kDotWidths> dot_rates = {};
 
-  int64_t runs = 0, whole_runs = 0, dropped = 0;  // Profiled runs, complete runs, and dropped events.
+  int64_t runs = 0, whole_runs = 0, dropped = 0;
   bool waits_for_each = false;
   std::string timing;
   std::vector<int64_t> runs_ns;

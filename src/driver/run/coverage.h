@@ -15,7 +15,7 @@ struct Support {
   bool defined = false;  // The verifier accepts the op for this type.
   bool interpreter = false;
   bool kernels = false;  // The op itself has kernels, which cpu and cuda share.
-  // If the op has no kernels: the pass that replaces the op, or else the reason why it cannot be compiled.
+  // If the op has no kernels: the pass that replaces it, or else why it cannot be compiled.
   std::string pass, why;
 
   bool compiled() const { return kernels || !pass.empty(); }

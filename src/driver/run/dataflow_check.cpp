@@ -18,7 +18,7 @@ uint64_t HashOf(const void* bytes, int64_t size) {
   return HashBytes({static_cast<const char*>(bytes), static_cast<size_t>(size)});
 }
 
-// The bytes in the order of the shape's layout. Uses no code of the run time, because that is judged.
+// The bytes in the order of the layout. Uses no code of the run time, which is judged.
 std::vector<std::byte> InMemory(const Shape& shape, const std::byte* row_major) {
   const int64_t width = ByteWidth(shape.type()), count = shape.NumElements();
   std::vector<int64_t> strides(shape.rank());

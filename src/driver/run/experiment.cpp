@@ -113,8 +113,7 @@ std::string TargetOfPlans(const Module& module) {
   return "";
 }
 
-// The device for which the plans were made. If `device` has its name, returns `device`, because that may describe the
-// real host.
+// The device of the plans. If `device` has its name, returns `device`, because that may describe the real host.
 const DeviceDescription& DeviceOfPlans(const Module& module, const DeviceDescription& device) {
   const std::string target = TargetOfPlans(module);
   const DeviceDescription* other = target == device.name ? nullptr : FindDevice(target);

@@ -462,8 +462,8 @@ class PartitionCheck {
   const Literal& expected_;
 };
 
-// Whether partitions of one replica have different arguments. They must be equal, because the parts of all partitions
-// are cut from the same whole arguments.
+// Whether partitions of one replica have different arguments. They must be equal, because all parts are cut from the
+// same whole arguments.
 bool PartitionsDiffer(const ByDevice& by_device, int64_t partitions) {
   for (size_t device = 0; device < by_device.size(); ++device) {
     const std::vector<Literal>& first = by_device[device - device % partitions];

@@ -14,7 +14,7 @@
 
 namespace hlo {
 
-// Whether interpreting and hashing the module before and after passes exceeds the work limit (0 means no limit).
+// Whether interpreting and hashing the modules before and after passes exceeds the work limit (0: no limit).
 bool IsTooLargeToInterpret(const Module& module, int64_t work_limit);
 
 bool KeepsPrecision(const PassRun& run);

@@ -33,7 +33,7 @@ class TripCheck {
 
   // Receives each comparison with its trip. An error ends the check.
   using Judge = std::function<Status(const Comparison&, std::span<const gpu::LoopStep>)>;
-  // Judges state and condition of each of TripsToJudge, then checks by bits that all trips give `output`.
+  // Judges state and condition of each of TripsToJudge, then checks that all trips together give the bits of `output`.
   Status Run(std::span<const Literal> inputs, const Literal& output, int64_t seeded, const LocalOptions& local,
              const Judge& judge);
   // Judges one trip of the loop from made-up states (CompareWhereDecided).

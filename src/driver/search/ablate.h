@@ -34,7 +34,7 @@ struct AblateOptions {
   int64_t rounds = 11;
   double threshold = 0.01;  // Smaller effects are only counted.
   int64_t examples_per_run = 0;
-  int64_t pairs = 0;  // Number of variants, with the largest effects, that are also tried in pairs.
+  int64_t pairs = 0;  // Number of the largest effects that are also tried in pairs.
 };
 
 struct Interval {
