@@ -139,8 +139,8 @@ ENTRY main {
   }
 }
 
-// JAX wraps a negative label x as x + n before the lookup. The comparison with an iota constrains the label too. The
-// addition must not contradict these constraints.
+// The gather and the comparison with an iota both constrain the labels. The addition, with which JAX wraps negative
+// labels, must not contradict these constraints.
 TEST(Arguments, WrappedIndicesDoNotConflict) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {
@@ -270,8 +270,8 @@ TEST(Arguments, SortKeysAreDistinctUnlessTiesAreRequested) {
   EXPECT_EQ(distinct(args[0]), 2000);
   EXPECT_EQ(distinct(args[2]), 200);
   for (int64_t i = 0; i < 2000; ++i) EXPECT_LT(std::fabs(args[0].GetDouble(i)), 1);
-  // The pairs of equal neighbours within a row. With ties, 30 % of the 1960 pairs are expected, give or take 24 (one
-  // standard deviation).
+  // The number of equal neighbours within rows of 50 elements. With ties, 30 % of the 1960 pairs are expected, with a
+  // standard deviation of 24.
   const auto equal = [](const Literal& literal) {
     int count = 0;
     for (int64_t i = 1; i < 2000; ++i) count += i % 50 != 0 && literal.GetDouble(i) == literal.GetDouble(i - 1);

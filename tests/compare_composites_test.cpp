@@ -71,7 +71,7 @@ ENTRY main {
   ROOT r = (f32[2,6], s32[], f32[2]) scan(y, zero, init), dimensions={1}, num_carries=2, is_reverse=true, to_apply=step
 })";
 
-// `fault` changes the expansion that `pass` has made.
+// Judges the expansion that `pass` makes of `text`, after `fault` has changed it.
 WidenedResult Expanded(const char* text, const char* pass, const std::function<void(Module&)>& fault = nullptr) {
   return Widened(
       [&](Module& module) {

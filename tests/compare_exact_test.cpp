@@ -166,8 +166,8 @@ TEST(Exact, Tf32HasElevenBits) {
             "'z' (dot) has operands of more than the 11 bits of tf32");
 }
 
-// Each iteration is judged by the values that it had in the run. The body multiplies by 3, and f32 represents the
-// products of 15 iterations exactly, but not of 16.
+// Each iteration is judged by the values that it had in the run. The body multiplies by 3. f32 represents 3^15 times an
+// integer exactly, but not 3^16 times.
 TEST(Exact, LoopsAreWhatTheyWereInTheRun) {
   const std::string text = R"(HloModule m
 condition { s = (s32[], f32[2]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(N) ROOT c = pred[] compare(i, n), direction=LT }
@@ -284,7 +284,7 @@ ENTRY main {
   EXPECT_FALSE(Ensemble(*module, args, rounded).suspect) << ToString(Ensemble(*module, args, rounded));
   EXPECT_FALSE(Ensemble(*module, args, fused).suspect) << ToString(Ensemble(*module, args, fused));
   EXPECT_TRUE(Ensemble(*module, args, wrong).suspect) << ToString(Ensemble(*module, args, wrong));
-  // bf16 has 8 bits, and half a step of rounding is 2^-9 to 2^-10 of the numbers.
+  // bf16 has 8 significand bits, so half a step of rounding is 2^-9 to 2^-8 of the number.
   const double digits = Ensemble(*module, args, rounded).outputs[0].digits;
   EXPECT_TRUE(digits > -10.5 && digits < -7) << digits;
 }
@@ -447,7 +447,7 @@ ENTRY main {
   const std::vector<Literal> args = Made(*module, {});
   const Literal result = Interpreted(*module, args);
   EXPECT_EQ(Ensemble(*module, args, result).worst(), 0);
-  EXPECT_TRUE(Ensemble(*module, args, args[0]).suspect);  // This result still has the signs.
+  EXPECT_TRUE(Ensemble(*module, args, args[0]).suspect);  // The arguments still have their signs.
 }
 
 }  // namespace

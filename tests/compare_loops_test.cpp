@@ -1,4 +1,5 @@
-// Nested loops: two modules are compared on the states of loops before the passes.
+// Tests comparisons of modules with nested loops. Both run each iteration from the state that the loop had before the
+// passes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +77,7 @@ TEST(ComparedLoops, AFaultInTheInnermostIsFound) {
   }
 }
 
-// The inner loop has one iteration in each execution, each time from another state. Only its last execution is
+// The inner loop has one iteration in each outer iteration, from another state each time. Only its last execution is
 // recorded.
 TEST(ComparedLoops, AFaultInOneIterationOfTheOuterIsFound) {
   const char* text = R"(HloModule m
@@ -122,7 +123,7 @@ ENTRY main {
   EXPECT_EQ(Compared(text, six, [](Module&) {}).verdict, Verdict::kMatch);
   for (const int64_t wrong : {0, 3, 5}) {
     const WidenedResult result = Compared(text, six, [wrong](Module& m) {
-      // i + 1 + (i == wrong)
+      // Replaces i + 1 by i + 1 + (i == wrong).
       Instruction& more = Named(m, "more");
       Computation& body = more.computation();
       Instruction& at = body.AddConstant(Literal::Scalar(PrimitiveType::kS32, wrong));

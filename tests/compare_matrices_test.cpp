@@ -1,4 +1,4 @@
-// Factors and solutions with uninformative bounds are judged by their products.
+// Tests that factors and solutions whose element bounds are too wide are judged by their products.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::unique_ptr<Module> Parsed(const std::string& text) {
   return module ? std::move(*module) : nullptr;
 }
 
-// Compares the interpreter's result, after `spoil`, with the permitted results.
+// Compares the interpreter's result, after `spoil` has changed it, with the permitted results.
 Comparison Judged(const Module& module, std::span<const Literal> args, const std::function<void(Literal&)>& spoil) {
   auto result = EvaluateComputation(module.entry(), args);
   EXPECT_TRUE(result.has_value()) << (result ? "" : result.error().message());

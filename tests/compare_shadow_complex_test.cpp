@@ -1,5 +1,5 @@
-// Functions of complex numbers in a comparison of two modules. The interval from the formula in parts contains the
-// interpreter's result and is not much wider than necessary.
+// Tests the shadow's intervals of complex functions: each contains the interpreter's result and is not much wider than
+// necessary.
 #include <complex>
 
 #include "tests/compare_shadow_cases.h"

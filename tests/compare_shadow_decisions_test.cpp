@@ -157,7 +157,7 @@ TEST(Shadow, WhatMayBeANaNLeavesAMaximumOpen) {
   Instruction& roots = p.Op(Opcode::kSqrt, {&rest});
   Instruction& y = p.entry.Add(Opcode::kReduce, Shape(kF32, {}), {&roots, &p.Scalar(kF32, -INFINITY)},
                                ReduceAttrs{{0}, &p.Binary(Opcode::kMaximum, kF32)});
-  const float in[] = {1.1f, INFINITY, 2};  // The first element is the root of the rounding error of a zero.
+  const float in[] = {1.1f, INFINITY, 2};  // The first element is the root of a difference that is 0 except for a rounding error.
   for (const float answer : {INFINITY, NAN}) {
     const Comparison comparison =
         p.Local(y, {Floats({3}, [&](int64_t i) { return in[i]; })}, Floats({}, [&](int64_t) { return answer; }));
@@ -262,7 +262,7 @@ int64_t BadInASort(bool is_stable, float scale, const float* keys, std::array<in
   attrs.dimension.value = 0;
   Instruction& y =
       p.entry.Add(Opcode::kSort, Shape::Tuple({Shape(kF32, {5, 2}), Shape(kS32, {5, 2})}), {&scaled, &iota}, attrs);
-  // The other column is 0, 1, ...
+  // Column 0 has the keys in `order`. Column 1 is 0, 1, ..., which is sorted already.
   Literal places(Shape(kS32, {5, 2}));
   for (int64_t i = 0; i < 5; ++i) {
     places.SetInt(2 * i, order[i]);
@@ -297,7 +297,7 @@ TEST(Shadow, KeysThatARoundingMayHaveMadeEqualStandInAnyOrder) {
   EXPECT_GT(BadInASort(false, 0.1f, keys, {1, 4, 2, 3, 0}), 0);
 }
 
-// A payload is wrong if it moved with another key that does not tie, although keys and payloads are right separately.
+// All keys and payloads are there, but a payload is wrong if it moved with a key that does not tie with its own.
 TEST(Shadow, APayloadMovesWithItsKey) {
   Program p;
   const Shape key = Shape::Scalar(kF32);
@@ -566,7 +566,7 @@ TEST(Shadow, InfinityInAReduction) {
   EXPECT_EQ(undetermined(Opcode::kMultiply, {60000, -INFINITY, 60000}, -INFINITY), 0);
   // (-60000 - 60000) + inf is NaN.
   EXPECT_EQ(undetermined(Opcode::kAdd, {-60000, INFINITY, -60000}, NAN), 1);
-  // The positive terms alone may become infinite first, even if the sum is far below zero.
+  // The positive terms may add up to infinity and the negative ones to -infinity. Their sum is NaN.
   EXPECT_EQ(undetermined(Opcode::kAdd, {60000, -60000, 60000, -60000, -60000, -60000}, NAN), 1);
   EXPECT_EQ(undetermined(Opcode::kAdd, {60000, -60000, -60000, -60000}, INFINITY), -1);
   EXPECT_EQ(undetermined(Opcode::kAdd, {-100, INFINITY, -200}, INFINITY), 0);

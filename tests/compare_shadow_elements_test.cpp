@@ -23,7 +23,7 @@ TEST(Shadow, MultiplyAddWithAndWithoutFma) {
   const Comparison fused =
       p.Local(sum, {x, y, z}, Floats({1000}, [&](int64_t i) { return std::fma(at(x, i), at(y, i), at(z, i)); }));
   EXPECT_EQ(fused.verdict, Verdict::kMatch);
-  // A result that is off by two steps exceeds the bound wherever nothing cancels.
+  // A result that is off by two ulps exceeds the bound wherever nothing cancels.
   const Comparison off = p.Local(sum, {x, y, z}, Floats({1000}, [&](int64_t i) {
                                    const float right = std::fma(at(x, i), at(y, i), at(z, i));
                                    return std::nextafter(std::nextafter(right, 10.0f), 10.0f);
@@ -154,7 +154,7 @@ TEST(Shadow, NarrowFusionMayStayWideInside) {
   }
   EXPECT_EQ(p.Local(y, {x, z}, stepwise).verdict, Verdict::kMatch);
   EXPECT_EQ(p.Local(y, {x, z}, wide).verdict, Verdict::kMatch);
-  // A plan that holds the intermediate value in f32 does not permit its rounding.
+  // If the plan holds the intermediate value in f32, rounding it to bf16 is wrong.
   PrecisionPlan plan;
   plan.instructions[y.operand(0).id()].hold = kF32;
   LocalOptions options;
@@ -213,7 +213,7 @@ TEST(Shadow, SelectBehindARoundedComparisonHasAHull) {
                   CompareAttrs{.direction = ComparisonDirection::kGt});
   Instruction& big = p.Broadcast(p.Scalar(kF32, 1000), {3});
   Instruction& y = p.entry.Add(Opcode::kSelect, Shape(kF32, {3}), {&positive, &big, &zero});
-  // x + b > x * x: much larger, much smaller, and within a rounding.
+  // Decides x + b > x * x. The left side is much larger, much smaller, or equal within a rounding.
   const Literal a = Floats({3}, [](int64_t i) { return i == 2 ? 1.1f : 0.5f; });
   const Literal b = Floats({3}, [](int64_t i) { return i == 0 ? 5.0f : i == 1 ? -5.0f : 1.1f * 1.1f - 1.1f; });
   for (const float last : {0.0f, 1000.0f}) {

@@ -109,7 +109,8 @@ class Chance {
   std::mt19937_64 random_;
 };
 
-// If HLO_LAWS=N is set: N seeds. The first is random and is printed.
+// The seeds of a test. By default there are `count`. With HLO_LAWS=N there are N, and the first is random and is
+// printed.
 struct Seeds {
   uint64_t first, end;
 };
@@ -134,7 +135,7 @@ ShadowValue Elements(const Shape& shape, PrimitiveType held, const std::vector<E
   return x;
 }
 
-// Whether `t` is permitted by an element. For results, the comparator also accepts the type's overflow.
+// Whether value and bound of `x` permit `t`. A result may also be infinite if its bound reaches `overflow`.
 bool Encloses(const Element& x, double t, double overflow, bool is_result) {
   if (!std::isfinite(x.bound)) return std::isnan(x.bound) || !std::isnan(t);
   if (std::isnan(x.value)) return std::isnan(t);
@@ -396,7 +397,8 @@ constexpr const char* kOperations[] = {
   first = s32[] constant(0)
   ROOT best = (T[20], s32[20]) reduce(x, places, start, first), dimensions={1}, to_apply=argmax
 })",
-    // In f64, the interpreter multiplies factors that the formula divides first, and overflows.
+    // In f64, the interpreter may overflow where the formula does not, because it multiplies factors that the formula
+    // divides first.
     R"(ENTRY main {
   x = f32[6,4] parameter(0)
   scale = f32[4] parameter(1)
@@ -592,7 +594,7 @@ TEST(ShadowLaws, Operations) {
   for (uint64_t seed = seeds.first; seed < seeds.end; ++seed) {
     for (const char* operation : kOperations) {
       for (const PrimitiveType type : kTypes) CheckOperation(operation, type, false, seed);
-      // All floats of widened modules are f64.
+      // All floats of widened modules are f64, so operations with narrower types are left out.
       const bool is_narrower = std::string_view(operation).find("f16[") != std::string_view::npos ||
                                std::string_view(operation).find("f32[") != std::string_view::npos;
       if (!is_narrower) CheckOperation(operation, PrimitiveType::kF64, true, seed);
@@ -625,13 +627,13 @@ TEST(ShadowLaws, BehindANaNAnyMayBeSelected) {
 
 // ---- Modules --------------------------------------------------------------------------------------------------------
 
-// An argument in which some elements have a bound of some bits.
+// The literal as an argument, some of whose elements have a bound relative to their value.
 ShadowValue Loosened(const Literal& literal, Chance& chance) {
   ShadowValue x = ToShadow(literal);
   if (!x.IsFloat()) return x;
   x.bound = Literal(literal.shape().WithType(PrimitiveType::kF64));
   const int bits = shadow::SignificandBits(literal.shape().type());
-  const int64_t loose = chance.Below(4);  // This many of ten elements have a bound.
+  const int64_t loose = chance.Below(4);  // About this many of ten elements have a bound.
   const double coarse = std::ldexp(1.0, -static_cast<int>(chance.Below(bits + 1)));
   auto bound = x.bound.mutable_data<double>();
   const double overflow = OverflowOf(literal.shape().type());

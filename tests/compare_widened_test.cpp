@@ -60,7 +60,8 @@ TEST(Widened, TheFirstWrongInstructionIsNamedAndNoLaterOne) {
   EXPECT_NE(result.reason.find("differs from 'q' before the passes"), std::string::npos) << result.reason;
 }
 
-// acosh(1) is at the end of its domain, so f64 does not determine it. The pass knows that the operand is 1.
+// f64 does not determine acosh(1), because 1 is at the end of its domain. The pass knows the exact operand and folds it
+// to 0.
 TEST(Widened, WhatIsNotDeterminedIsTakenFromTheOptimizedModule) {
   constexpr const char* kAcosh = R"(HloModule m
 ENTRY main {
@@ -94,8 +95,7 @@ ENTRY main {
   }
 }
 
-// The number 1 is computed with a rounding and may be slightly smaller. So its floor is undetermined, but has a
-// computed value.
+// `c` is 1 up to a rounding, so it may be slightly below 1, and its floor is undetermined. The computed floor is 1.
 TEST(Widened, WhatIsPickedByAnOpenIndexIsOpen) {
   constexpr const char* kFloor = R"(HloModule m
 ENTRY main {
@@ -293,7 +293,7 @@ TEST(Reports, Recognisers) {
   EXPECT_EQ(looks(300, value, [&](int64_t i) { return i > 250 ? NAN : value(i); }), "NaN, OR STALE MEMORY");
   EXPECT_EQ(looks(300, value, [&](int64_t i) { return BF16ToFloat(FloatToBF16(value(i))); }), "ROUNDED TO bf16");
   EXPECT_EQ(looks(300, value, [&](int64_t i) { return value(i / 4 * 4 + 3 - i % 4); }), "PERMUTED");
-  // The wrong elements exceed their bounds but are not equal to other elements.
+  // Every third element is off by 2^-18 of its value. This exceeds its bound, but is not the value of another element.
   std::vector<float> exact, rounded;
   for (int64_t i = 0; i < 300; ++i) {
     exact.push_back(value(i));

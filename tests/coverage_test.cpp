@@ -46,10 +46,10 @@ TEST(Coverage, CompiledOpcodesAgreeWithTheInterpreter) {
     ASSERT_TRUE(expected) << expected.error().message();
     const Comparison comparison = CompareTolerance((*expected)->outputs, (*results)->outputs);
     for (const TensorComparison& output : comparison.outputs) {
-      // An expanded batch norm rounds each step to 8 bits, so a difference of squares may be below 0.
+      // If each step is rounded to 8 bits, the variance of an expanded batch norm may be below 0, and its root NaN.
       const Opcode opcode = compiled[output.output[0]];
       if (BitWidth(CoverageTypes()[t]) <= 8 && ToString(opcode).starts_with("batch-norm")) continue;
-      // With roundings to 8 bits, the bound of two steps is often too wide for a verdict (vacuous).
+      // Only a mismatch is a failure: with roundings to 8 bits, the bound of two steps is often too wide (vacuous).
       EXPECT_NE(output.verdict, Verdict::kMismatch)
           << ToString(opcode) << " of " << ToString(CoverageTypes()[t]) << ": " << output.reason;
     }

@@ -213,8 +213,9 @@ TEST(CudnnAttention, EveryCallOfGradientsMayFail) {
 
 // ---- Gradients ---------------------------------------------------------------------------------------------------
 
-// The same for the three results of a gradient. Both sides round shares and slopes (gpu/libraries/attention_gradient.h)
-// to 16 bits before 64 to 128 of them are added: half an ulp for each and for the result.
+// Tests the three results of a gradient in the same way. Both sides round shares and slopes
+// (gpu/libraries/attention_gradient.h) to 16 bits before 64 to 128 of them are added: half an ulp for each and for the
+// result.
 class AttentionGradient : public ::testing::TestWithParam<std::string> {};
 
 Result<Literal> RunGradient(const AttentionGradientProblem& problem, const Module& module,
@@ -293,7 +294,7 @@ TEST(ReadAttentionGradient, GivesAReasonIfItDoesNotFit) {
             "gradients and values");
   EXPECT_EQ(why_not("slopes = f32[2,2,128,128] multiply(weighed, factors)", "slopes = f32[2,2,128,128] copy(weighed)"),
             "'copy' is part of the gradients of its scores");
-  EXPECT_EQ(why_not("convert(result)", "convert(queries)"), "");  // The instruction takes the role of the result.
+  EXPECT_EQ(why_not("convert(result)", "convert(queries)"), "");  // The queries have the role of the result, which is permitted.
   EXPECT_EQ(why_not("multiply(wide_gradient, wide_result)", "multiply(wide_result, wide_result)"),
             "its sum for each query does not read the gradient of the result that its products read");
   EXPECT_EQ(why_not("constant(0)", "constant(1)"),

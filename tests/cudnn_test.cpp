@@ -166,8 +166,8 @@ TEST_P(Convolution, IsReadCorrectly) {
   EXPECT_TRUE(finished->BitEquals(*expected));
 }
 
-// The parts that are our own kernels. For a GPU they need no memory except operands and results, unless they compute
-// sums. The host runs them.
+// Checks the parts that are kernels of ours. For a GPU they need no memory except operands and results, unless they
+// compute sums. The host runs them.
 TEST_P(Convolution, PartsAreKernels) {
   const auto host = OpenHostDevice();
   const auto check = [&](std::unique_ptr<Module> module) {
@@ -201,7 +201,7 @@ TEST_P(Convolution, PartsAreKernels) {
   if (!read_.problem.sums.empty()) return check(cudnn::SumsModule(contraction_.contraction));
   auto finish = cudnn::FinishModule(contraction_.contraction, prepared_);
   ASSERT_NE(finish, nullptr);
-  // The convolution's call leaves nothing to finish.
+  // If the call computes everything, the finish returns its parameter.
   if (finish->entry().root().attrs<FusionAttrs>().calls->root().Is(Opcode::kParameter)) return;
   check(std::move(finish));
 }

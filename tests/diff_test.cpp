@@ -39,8 +39,8 @@ StructureDiff DiffOf(const Module& left, const Module& right, const StructureOpt
   return std::move(*diff);
 }
 
-// A sorted list such as "changed add: direction; only-left mul; split f -> g,h". Names come from the left module, or
-// else from the right one.
+// The differences as a sorted list such as "changed add: direction; only-left mul; split f -> g,h". Names come from the
+// left module, or else from the right one.
 std::string Told(const StructureDiff& diff) {
   std::vector<std::string> lines;
   for (const InstructionDiff& one : diff.changed) {
@@ -337,8 +337,8 @@ TEST(DiffModules, ModelsAreEqualUnderOtherNamesInAnotherOrder) {
   }
 }
 
-// An instruction is unchanged if the pass did not change its line in the entry. At least as many instructions must be
-// matched. The pass keeps one of two equal instructions, and either may be matched.
+// The pass kept an instruction if it did not change the line in the entry. At least as many instructions must be
+// matched. Of two equal instructions the pass keeps one, and either may be matched.
 TEST(DiffModules, UnchangedInstructionsAreMatched) {
   int64_t compared = 0, kept_in_all = 0;
   for (const std::string& path : Models()) {

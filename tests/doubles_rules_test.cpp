@@ -335,7 +335,7 @@ TEST_F(DoublesRulesDeathTest, GraphsAreExecutedByTheirLaunches) {
   EXPECT_EXIT(use(), ::testing::ExitedWithCode(7), "");
 }
 
-// The next captured operation has no predecessors.
+// Replaces the predecessors of the next captured operation by `nodes`, by default none.
 void Fork(const Driver& cuda, const gpu::CudaGraphEdge* edges = nullptr, void** nodes = nullptr, size_t count = 0) {
   cuda("cuStreamUpdateCaptureDependencies_v2", cuda.stream, nodes, edges, count, 1u);
 }

@@ -476,7 +476,7 @@ End EndOf(const Outcome& outcome, std::string* why) {
   return End::kWrong;
 }
 
-// Runs the command once for each element of `fails`, which is the value of HLO_DOUBLE_FAIL.
+// Runs the command once for each value of HLO_DOUBLE_FAIL in `fails`.
 std::vector<Outcome> FailWith(const std::string& command, const std::vector<std::string>& fails) {
   std::vector<Outcome> outcomes(fails.size());
   ParallelFor(std::ssize(fails), 1, [&](int64_t begin, int64_t end) {
@@ -485,12 +485,13 @@ std::vector<Outcome> FailWith(const std::string& command, const std::vector<std:
   return outcomes;
 }
 
-// Lets every `step`-th call fail, each in a run of its own. With `until`, only calls up to the `times`-th call of
-// `last` fail. If most failing calls have an alternative, `most_end` is false.
+// The last call that fails: call number `times` of the function `last`.
 struct Until {
   std::string last;
   int times = 0;
 };
+// Lets every `step`-th call fail, each in a run of its own. `most_end` is false if most failing calls have an
+// alternative.
 void FailEach(const std::string& module, const std::string& flags, size_t step, bool most_end = true,
               const Until& until = {}) {
   const std::string command = OnDoubles(Str(flags, " ", module));

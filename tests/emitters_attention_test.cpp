@@ -109,7 +109,8 @@ TEST(EmitAttention, ComputesMixedTypes) {
       200);
 }
 
-// The kernel also stores the statistics of the rows. A bias is added to the scores and a value to the results.
+// The kernel also stores the statistics of the rows. A bias is added to the scores. The results are the maximum of the
+// product and another array.
 TEST(EmitAttention, StoresStatisticsAndComputesAnEpilogue) {
   const std::string all = "2,24,36";
   CheckAttention(

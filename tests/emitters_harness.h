@@ -31,7 +31,7 @@ std::vector<Literal> MakeInputs(const Module& module, Inputs inputs, uint64_t se
 // Kernels according to the plan in the instruction's backend_config, or else according to the planners.
 Result<std::vector<EmittedKernel>> Emit(const Instruction& inst, std::string_view mutation = "");
 
-// The value of the entry's root, an instruction on parameters. In the emulator, findings of the sanitizer fail the
+// The value of the entry's root, whose operands are parameters. In the emulator, findings of the sanitizer fail the
 // test.
 Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs, On on,
                            std::string_view mutation = "");

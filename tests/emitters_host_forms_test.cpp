@@ -46,8 +46,8 @@ constexpr std::string_view kReducers =
 
 TEST(EmitRowReduction, AThreadComputesEachShortRow) {
   const std::string reducers(kReducers);
-  // A tile has 64 rows if they and their transposed copy fill less than half of the nearest cache, and 32 rows
-  // otherwise. Longer rows are folded.
+  // A tile has 64 rows if they and their transposed copy fill less than half of the nearest cache, otherwise 32. Rows
+  // of more than 32 elements are read in pieces of 16.
   const auto rows = [](int64_t row, int64_t bytes) {
     const int64_t columns = row <= 32 ? row : 16;
     return std::vector<int64_t>{64 * (columns / 16 + 1) * 16 * bytes < 8 << 10 ? 64 : 32, columns};
@@ -68,7 +68,7 @@ TEST(EmitRowReduction, AThreadComputesEachShortRow) {
     Check(*ForHost(reducers + "ENTRY e { x = s8" + from + " parameter(0) i = s8[] constant(-128) ROOT r = s8" + to +
                        " reduce(x, i), dimensions={1}, to_apply=most }",
                    KernelKind::kRowReduction, rows(c.row, 1)));
-    // The planner knows no identity of this reducer.
+    // The planner does not know an identity of this reducer.
     Check(*ForHost(reducers + "ENTRY e { x = s32" + from + " parameter(0) i = s32[] constant(5) ROOT r = s32" + to +
                        " reduce(x, i), dimensions={1}, to_apply=more }",
                    KernelKind::kRowReduction, rows(c.row, 4)));
@@ -185,13 +185,13 @@ TEST(EmitTranspose, TransposesShortRunsInBoxes) {
   check("s8", "6,11,30,3", "3,30,11,6", "3,2,1,0", {3, 30, 11, 6});
   check("f64", "3,70,3,5", "5,3,3,70", "3,2,0,1", {5, 3, 53});
   check("pred", "250,9", "9,250", "1,0", {9, 250});
-  // The fusion also has a scalar and an array in the order of the result. Rows are added in that order, so each is a
-  // run.
+  // The fusion also has a scalar, and an array in the order of the result.
   Check(
       *ForHost("ENTRY e { x = f32[200,3,5] parameter(0) y = f32[5,3,200] parameter(1) z = f32[] parameter(2)"
                " t = f32[5,3,200] transpose(x), dimensions={2,1,0} b = f32[5,3,200] broadcast(z), dimensions={}"
                " m = f32[5,3,200] multiply(t, b) ROOT r = f32[5,3,200] add(m, y) }",
                KernelKind::kTranspose, {5, 3, 50}));
+  // The rows of 5 elements are read as runs, and added in the order of the result.
   Check(
       *ForHost("ENTRY e { x = f32[200,3,5] parameter(0) y = f32[200,3,5] parameter(1) z = f32[5] parameter(2)"
                " a = f32[3,200,5] transpose(x), dimensions={1,0,2} b = f32[3,200,5] transpose(y), dimensions={1,0,2}"

@@ -26,7 +26,7 @@ TEST(Indexing, SplitVariablesJoin) {
   const IndexExpr x = pool.Variable(0, 6 * 4 * 7 - 1);
   const Dims dims = {6, 4, 7};
   EXPECT_EQ(pool.Linearize(pool.Delinearize(x, dims), dims), x);
-  // The middle two digits alone become a single digit.
+  // The last two digits together are a remainder.
   const Index digits = pool.Delinearize(x, dims);
   EXPECT_EQ(pool.Add(pool.Multiply(digits[1], 7), digits[2]), pool.Mod(x, 28));
 }

@@ -41,7 +41,7 @@ TEST(EmitPackedContraction, ComputesDotsOfAnyShape) {
   Check(*ForHost(Dot("f32[50,77]", "f32[77,1]", "f32[50,1]", 1, 0)));
 }
 
-// Either dimension of each operand is contracted. The last result has its columns contiguous.
+// Either dimension of an operand is contracted. The last result has contiguous columns.
 TEST(EmitPackedContraction, ComputesOperandsInAnyOrder) {
   Check(*ForHost(Dot("f32[70,45]", "f32[130,45]", "f32[70,130]", 1, 1)));
   Check(*ForHost(Dot("f32[45,70]", "f32[45,30]", "f32[70,30]", 0, 0)));
@@ -57,8 +57,8 @@ TEST(EmitPackedContraction, ComputesEachType) {
   Check(*ForHost(Dot("u8[20,300]", "u8[300,33]", "u8[20,33]", 1, 0)));
 }
 
-// Narrow integers are multiplied in pairs, or as floats without rounding. The terms are the largest ones. Some sums
-// have more terms than f32 can add exactly.
+// Narrow integers are multiplied in pairs, or as floats without rounding. All products are the largest one, -128 *
+// -128. Some sums have more terms than f32 can add exactly.
 TEST(EmitPackedContraction, NarrowIntegersAreExact) {
   for (const int64_t terms : {300, 301, 1300, 1301}) {
     const std::string size = std::to_string(terms);
@@ -125,7 +125,7 @@ TEST(EmitPackedContraction, ComputesConvolutions) {
   Check(
       *ForHost("ENTRY e { x = f32[2,10,12] parameter(0) w = f32[5,6,20] parameter(1) ROOT v = f32[2,6,20] "
                "convolution(x, w), window={size=5}, dim_labels=b0f_0io->b0f, feature_group_count=2 }"));
-  // Integers, and groups of the batch.
+  // The first convolution has integers, the second groups of the batch.
   Check(
       *ForHost("ENTRY e { x = s8[2,9,9,20] parameter(0) w = s8[3,3,20,12] parameter(1) ROOT v = s32[2,7,7,12] "
                "convolution(x, w), window={size=3x3}, dim_labels=b01f_01io->b01f }"));
@@ -138,7 +138,7 @@ TEST(EmitPackedContraction, ComputesConvolutions) {
       *ForHost("ENTRY e { x = f32[2,6,7,40] parameter(0) w = f32[3,3,40,20] parameter(1) ROOT v = f32[2,12,14,20] "
                "convolution(x, w), window={size=3x3 pad=2_1x2_1 lhs_dilate=2x2 rhs_reversal=1x1}, "
                "dim_labels=b01f_01io->b01f }"));
-  // Channels-first layouts, and the gradient of a filter, which sums over the batch.
+  // The first convolution has its channels first. The second is the gradient of a filter, which sums over the batch.
   Check(
       *ForHost("ENTRY e { x = f32[2,20,7,9] parameter(0) w = f32[24,20,3,3] parameter(1) ROOT v = f32[2,24,7,9] "
                "convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01 }"));
@@ -165,8 +165,7 @@ TEST(EmitPackedContraction, ConvolutionsSaturateSumsOfWrappedOperands) {
   Check(*ForHost(Convolution("s8", "s8", "s4", 1)));
 }
 
-// Sums of 60 products of wide integers exceed s16, and exceed s32 before they are saturated. Sums of as many narrow
-// products do not.
+// Sums of 60 products of s16 or s32 exceed s32 before they are saturated. Sums of 60 products of s8 or u8 do not.
 TEST(EmitPackedContraction, ConvolutionsOfWideIntegersSaturate) {
   Check(*ForHost(Convolution("s16", "s16", "s16", 20)), Inputs::kWide);
   Check(*ForHost(Convolution("s8", "s8", "s16", 20)), Inputs::kWide);

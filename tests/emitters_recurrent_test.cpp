@@ -212,7 +212,7 @@ TEST(EmittersRecurrent, ComputesTwoDependentProducts) {
   CheckCluster(LoopText({}, 1, body, "$t[$H,$N]", ", $t[$H,$H]", ", v", "v = $t[$H,$H] parameter(4)", ", v"));
 }
 
-// One product is of an array that the loop only reads, the other is of the state. Both have the same rows.
+// One product has the input x as its operand, the other the state h. Both have the same rows.
 TEST(EmittersRecurrent, ComputesAProductOfTheInput) {
   const char* const body = R"(
       v = $t[$H,$H] get-tuple-element(s), index=5

@@ -99,7 +99,7 @@ TEST(EmittersSegments, ASortIsALaunchOfItsOwn) {
   Check(*ExtractStep(*regions[0]));
 }
 
-// The region has one result twice and lacks a result of a kernel. Afterwards it has each array once.
+// The results of the region contain one array twice and lack another. Afterwards they contain each array once.
 TEST(EmittersSegments, EachResultIsOutputOnce) {
   const auto module = Parsed(R"(HloModule m
     two { p = f32[9] parameter(0) a = f32[9] add(p, p) b = f32[9] negate(p) ROOT r = (f32[9], f32[9]) tuple(a, b) }

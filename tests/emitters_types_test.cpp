@@ -344,7 +344,7 @@ TEST(EmitTypes, ReducesComplexNumbers) {
     for (const std::string op : {"add", "multiply"}) {
       const std::string f = "f { x = " + t + "[] parameter(0) y = " + t + "[] parameter(1) ROOT a = " + t + "[] " + op +
                             "(x, y) } ENTRY e { z = " + t + "[] constant((1, 0)) x = " + t;
-      // Products of more than a few integers are not exact.
+      // Products of many integers are not exact.
       const Inputs inputs = op == "add" ? Inputs::kIntegers : Inputs::kPlain;
       const double ulps = op == "add" ? 0 : 200;
       Check(*Fused(f + "[9,40] parameter(0) ROOT r = " + t + "[9] reduce(x, z), dimensions={1}, to_apply=f }"), inputs,

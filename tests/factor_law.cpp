@@ -76,7 +76,8 @@ class Law {
     return value;
   }
 
-  // The rows of an operand's windows, one window behind the other.
+  // Replaces the indices of each dimension that the op reads in windows by the rows of all windows, one after the
+  // other.
   static void SelectRows(const LocalOp& local, int64_t operand, Box& box) {
     std::set<int64_t> dims;
     for (const OperandRows& read : local.rows) {
@@ -109,7 +110,9 @@ class Law {
     return literal;
   }
 
-  // With margins as wide as a slice, an index outside of the part finds zeros, or changes the margin alone.
+  // For a factor with an index: numbers the elements that index operands name from the beginning of the part, and adds
+  // margins of zeros as wide as a slice to other operands. An index outside of the part then reads zeros, or changes
+  // only a margin.
   Literal Indexed(Literal literal, int64_t operand, const LeafFactors& factors, const FactorPart& part) const {
     const FactorIndex& index = *factor().index;
     const int64_t margin = index.clamped ? index.width : 0;
@@ -129,7 +132,7 @@ class Law {
     return dim < 0 || margin == 0 ? literal : WithMargin(literal, dim, margin);
   }
 
-  // The component of the index vector at an element of the indices.
+  // The component of the index vector that element i of the index operand has.
   int64_t Component(const Shape& shape, int64_t i) const {
     const int64_t dim = factor().index->vector_dim;
     if (dim >= shape.rank()) return 0;
@@ -166,7 +169,7 @@ class Law {
     return sum;
   }
 
-  // Reduces the parts, one behind the other in a new dimension.
+  // Stacks the results of the parts along a new first dimension, and reduces it.
   Result<Literal> SummedByReduce(int64_t leaf) const {
     std::vector<Literal> operands;
     for (size_t result = 0; result < values_[0].size(); ++result) {
@@ -185,7 +188,7 @@ class Law {
     return LeafLiterals(TRY(Run(Opcode::kReduce, inst_.shape(), attrs, operands)))[leaf];
   }
 
-  // The positions among the results of all parts select the indices.
+  // The top k of the results of all parts. Their positions select the indices.
   Result<Literal> SummedByTopK(int64_t leaf) const {
     const Literal values = TRY(Joined(0)), indices = TRY(Joined(1));
     const Literal top = TRY(Run(Opcode::kTopK, inst_.shape(), inst_.attributes(), {{values}}));
@@ -197,7 +200,7 @@ class Law {
     return result;
   }
 
-  // A leaf of all parts, one behind the other along the last dimension.
+  // The results `leaf` of all parts, concatenated along the last dimension.
   Result<Literal> Joined(int64_t leaf) const {
     std::vector<Literal> operands;
     Shape shape = values_[0][leaf].shape();
@@ -218,7 +221,7 @@ class Law {
     return all;
   }
 
-  // The carry is leaf 1.
+  // Combines the results of a scan. Result 1 of a part is its carry.
   Result<Literal> Scanned(int64_t leaf) const {
     std::vector<size_t> order(parts_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -234,7 +237,7 @@ class Law {
     return SideBySide(leaf, [&](size_t part) { return results[part]; });
   }
 
-  // The op on the total of all earlier steps and on each step of a part.
+  // Applies the scan's op to the total of all earlier parts and each step of a part.
   Result<Literal> Combined(const Literal& total, const Literal& steps) const {
     const int64_t along = CutDim(rule_.result[0], factor_);
     std::vector<int64_t> kept;

@@ -1,5 +1,5 @@
-// The law of one factor of an instruction: its local ops on the parts, put together as the kind of the factor says,
-// give the bits of the op on whole arrays.
+// The law of one factor of an instruction: the results of its local ops on the parts, combined as the kind of the
+// factor requires, have the bits of the op on whole arrays.
 #ifndef HLO_TESTS_FACTOR_LAW_H_
 #define HLO_TESTS_FACTOR_LAW_H_
 
@@ -20,7 +20,7 @@ bool IsIndexOperand(const Instruction& inst, int64_t operand);
 Result<Literal> EvaluateOp(Module& module, Opcode opcode, const Shape& shape, const Attributes& attributes,
                            std::span<const Literal> operands);
 
-// Compares the whole result with the results of `parts` parts.
+// Compares the whole result with the combined results of `parts` parts.
 testing::AssertionResult PartsGiveWhole(const Instruction& inst, const FactorRule& rule, int64_t factor, int64_t parts,
                                         std::span<const Literal> operands, const Literal& whole);
 

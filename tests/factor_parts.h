@@ -22,7 +22,7 @@ inline Indices All(int64_t size) {
   return indices;
 }
 
-// The indices whose digit of the factor is in the part.
+// The indices of a dimension of this size whose digit of the factor is in the part.
 inline Indices OfPart(const FactorRule& rule, const DimFactors& dim, int64_t size, const FactorPart& part) {
   Indices indices;
   for (int64_t index = 0; index < size; ++index) {
@@ -44,7 +44,8 @@ inline Box BoxOf(const FactorRule& rule, const LeafFactors& leaf, const Shape& s
   return box;
 }
 
-// Calls f with the place in an array of these dimensions, for each index of the box in row-major order.
+// Calls f(place, i) for each index of the box in row-major order: its place in an array of these dimensions, and its
+// number.
 template <class F>
 inline void ForEachIn(const Box& box, const Dims& dims, F&& f) {
   int64_t count = 1;
@@ -102,7 +103,7 @@ inline Literal OfLeaves(const Shape& shape, std::span<const Literal>& leaves) {
   return Literal::Tuple(std::move(elements));
 }
 
-// `margin` rows of zeros before and behind.
+// The literal with `margin` rows of zeros before and after it along `dim`.
 inline Literal WithMargin(const Literal& literal, int64_t dim, int64_t margin) {
   Shape shape = literal.shape();
   shape.SetDim(dim, shape.dim(dim) + 2 * margin);

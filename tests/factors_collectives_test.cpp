@@ -1,5 +1,5 @@
-// Laws of the factor rules of collectives: two devices that hold parts of their arrays, cut alike, get the parts of
-// their results. tests/factors_laws_test.cpp has the laws of the other opcodes.
+// Laws of the factor rules of collectives: two devices whose arrays are split alike get the parts of the results on
+// whole arrays. tests/factors_laws_test.cpp has the laws of the other opcodes.
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -36,8 +36,8 @@ ENTRY main {
   ROOT r = (s32[4,10,3]) tuple(gathered)
 })";
 
-// Each array has other numbers on each device. In a ragged exchange each device sends one row to each device, where
-// row d comes from device d.
+// Each array has other numbers on each device. In a ragged exchange each device sends one row to each device. Row d of
+// a result comes from device d.
 int64_t ElementOf(const Instruction& operand, int64_t device, int64_t i) {
   if (operand.shape().rank() > 1) return 100 * device + i;
   if (operand.name() == "sizes") return 1;

@@ -73,13 +73,13 @@ constexpr Exempt kExempt[] = {
     {Opcode::kWhile, kEdges},
 };
 
-// Null if the opcode has a law here.
+// The reason why the opcode has no law here. Null if it has one.
 const char* ReasonOf(Opcode opcode) {
   const auto found = std::ranges::find(kExempt, opcode, &Exempt::opcode);
   return found == std::end(kExempt) ? nullptr : found->reason;
 }
 
-// The kinds of factors of the other opcodes: only kFree, or those listed here.
+// The kinds of factors of the other opcodes. An opcode that is not listed has only kFree.
 const std::map<Opcode, std::set<FactorKind>> kKinds = {
     {Opcode::kConcatenate, {kFree, kWindow}},
     {Opcode::kConvolution, {kFree, kSum, kWindow}},
@@ -162,7 +162,7 @@ ENTRY main {
   y = f32[6,5] parameter(1)
   ROOT r = f32[6,5] map(x, y), dimensions={0,1}, to_apply=weigh
 })",
-    // The first NaN wins, so that parts of a minor dimension cannot be combined.
+    // The first NaN in row-major order wins, so parts of the last dimension cannot be combined.
     R"(HloModule m
 argmax {
   a = f32[] parameter(0)
@@ -200,7 +200,7 @@ ENTRY main {
 // An argmax or argmin.
 bool IsPick(const Instruction& inst) { return inst.Is(Opcode::kReduce) && inst.operand_count() > 2; }
 
-// Whether results are exact only for small integers: sums, products and quotients of many elements.
+// Whether results add, multiply or divide many elements, which is exact only for small integers.
 bool Accumulates(const Instruction& inst) { return !inst.Is(kElementwise) && !inst.Is(kMoves) && !IsPick(inst); }
 
 bool Multiplies(const Instruction& inst) {
@@ -221,7 +221,7 @@ double AnyFloat(const Instruction& inst, Chance& chance) {
   return inst.Is(kMoves) ? chance.OneOf({-0.0, HUGE_VAL, double{NAN}}) : chance.OneOf({-0.0, HUGE_VAL});
 }
 
-// Slightly out of range in some cases.
+// An index, in some cases slightly out of range.
 int64_t AnyIndex(const Instruction& inst, PrimitiveType type, Chance& chance) {
   if (inst.Is(Opcode::kRaggedDot) || inst.Is(Opcode::kSetDimensionSize)) return chance.Between(0, 4);
   int64_t most = 0;
@@ -239,7 +239,7 @@ Literal AnyArray(const Instruction& inst, int64_t operand, const Shape& shape, C
     else if (any_integers) literal.SetInt(i, static_cast<int64_t>(chance.Bits()));
     else literal.SetInt(i, chance.Between(0, 6) - (IsSigned(shape.type()) ? 3 : 0));
   }
-  // Some matrix is positive definite.
+  // The large diagonal makes the matrix positive definite.
   if (inst.Is(Opcode::kCholesky)) {
     const int64_t n = shape.dims().back();
     for (int64_t i = 0; i < shape.NumElements(); ++i) {
@@ -289,7 +289,7 @@ class Exercise {
  public:
   explicit Exercise(int draws) : draws_(draws) {}
 
-  // Whether an opcode or one of its kinds still lacks draws.
+  // Whether some kind of the opcode's factors still lacks draws.
   bool Lacks(Opcode opcode) const {
     if (ReasonOf(opcode) != nullptr) return false;
     return std::ranges::any_of(KindsOf(opcode), [&](FactorKind kind) { return Drawn(opcode, kind) < draws_; });
@@ -347,7 +347,7 @@ class Exercise {
     }
   }
 
-  // Sums of a few ones are not exact in floats of less than 16 bits.
+  // Floats of less than 16 bits cannot add even a few ones exactly.
   static bool IsNarrowFloat(const Instruction& inst) {
     const PrimitiveType type = inst.shape().IsArray() ? inst.shape().type() : PrimitiveType::kF32;
     return IsFloat(type) && BitWidth(type) < 16;

@@ -1,5 +1,5 @@
-// The factor rules of ops in text form, also of dimensions that are never cut, which tests/factors_laws_test.cpp does
-// not see.
+// Tests the factor rules of ops in text form. Dimensions that are never cut are tested here only, not in
+// tests/factors_laws_test.cpp.
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -101,7 +101,7 @@ decaying {
 
 struct Row {
   const char* parameters;  // Shapes of the operands a, b, c, ...
-  const char* op;          // The rest of the line of the op.
+  const char* op;          // The op's line without its name.
   const char* rule;
 };
 

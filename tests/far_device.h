@@ -132,7 +132,7 @@ class FarDevice : public Device {
     conditions.insert(conditions.end(), arguments.begin(), arguments.end());
     return Launch(kernel, conditions);
   }
-  // Returns the steps that `queue` queues, instead of recording them with the others.
+  // Returns the steps that `queue` queues, instead of adding them to the recording.
   Result<std::shared_ptr<Steps>> Inside(const std::function<Status()>& queue) {
     const auto outer = std::exchange(recording_, std::make_shared<Steps>());
     const Status queued = queue();

@@ -37,15 +37,16 @@ TEST(GraphOrder, HasSidesIfAllMayRunConcurrently) {
 
 TEST(GraphOrder, HasSidesIfBothTakeLongAndLeaveRoom) {
   const Order chain = {{}, {0}, {1}, {2}, {3}, {4}};
-  // Two steps of 10 us are a side of 20 us.
+  // Two steps of 10 us are a side of 20 us, which is long enough. Two launches of 66 blocks fill the 132
+  // multiprocessors.
   EXPECT_EQ(OrderOf(kFork, Weights(6, 10.5, 66), Concurrency::kWhereItPays), kFork);
   EXPECT_EQ(OrderOf(kFork, Weights(6, 9.5, 66), Concurrency::kWhereItPays), chain);
   EXPECT_EQ(OrderOf(kFork, Weights(6, 10.5, 67), Concurrency::kWhereItPays), chain);
-  // The step before the fork does not count for either side.
+  // The step before the fork belongs to neither side.
   std::vector<NodeWeight> weights = Weights(6, 10.5, 66);
   weights[0] = {.seconds = 1, .blocks = 10000};
   EXPECT_EQ(OrderOf(kFork, weights, Concurrency::kWhereItPays), kFork);
-  // The number of blocks of one step is unknown.
+  // A side with an unknown number of blocks does not run concurrently.
   weights[4].blocks = 0;
   EXPECT_EQ(OrderOf(kFork, weights, Concurrency::kWhereItPays), chain);
 }
@@ -75,7 +76,7 @@ TEST(GraphOrder, KeepsEveryDependency) {
           for (int i = 0; i < before; ++i) after[node][i] = after[node][i] || after[before][i];
         }
         for (const int before : dependencies[node]) ASSERT_TRUE(after[node][before]) << before << " before " << node;
-        // In a chain, each step follows all earlier steps.
+        // In a chain, the step before is the only predecessor.
         if (concurrency == Concurrency::kNever && node > 0) {
           ASSERT_EQ(order[node], std::vector<int>{node - 1});
         }
@@ -83,7 +84,7 @@ TEST(GraphOrder, KeepsEveryDependency) {
       }
     }
   }
-  EXPECT_GT(sides, 400 + 100);  // The first step of each round has no predecessor in any case.
+  EXPECT_GT(sides, 400 + 100);  // Each round counts its first step, which has no predecessor.
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ TEST(HostIsa, EveryScalarOpHasTheSameBitsAtEveryLevel) {
       const auto emulated = RunKernels(*module, inputs, On::kEmulator);
       ASSERT_TRUE(emulated) << emulated.error().message();
       AtEveryHostIsa([&] {
-        // The optimised code must serve both, so kernels are compiled with little and with full effort.
+        // Kernels compiled with little effort and with full effort must both have these bits.
         for (const On effort : {On::kHostQuickly, On::kHost}) {
           const auto host = RunKernels(*module, inputs, effort);
           ASSERT_TRUE(host) << host.error().message();
@@ -131,7 +131,7 @@ TEST(HostIsa, EveryScalarOpHasTheSameBitsAtEveryLevel) {
     if (cells == before) left_out.push_back(op.text);
   }
   EXPECT_GE(cells, 600u);
-  // tests/emitters_types_test.cpp tests these two, which need complex numbers or a second type besides floats.
+  // tests/emitters_types_test.cpp tests these two ops, which need complex numbers or a second type besides floats.
   EXPECT_EQ(left_out, (std::vector<std::string_view>{"complex", "stochastic-convert"}))
       << "an op that no module here uses: its attributes, in AttributesOf";
 }

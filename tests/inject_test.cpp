@@ -156,8 +156,8 @@ const std::map<std::string_view, Case>& MutationCases() {
   return *cases;
 }
 
-// False for mutations of calls, which no longer exist when kernels are made, and of ops that run as host calls or in
-// the run time.
+// False if no kernel has the mutated op: calls no longer exist when kernels are made, and other ops run as host calls
+// or in the run time.
 bool HasKernels(std::string_view mutation) {
   constexpr std::string_view kWithout[] = {"inverse_fft",   "other_branch",          "other_triangle",
                                            "reversed_scan", "smallest_for_largest",  "swapped_arguments",
@@ -265,7 +265,7 @@ std::vector<Case> AllCases() {
   std::vector<Case> cases = OwnFaults();
   for (const auto& [name, mutated] : MutationCases()) {
     Case by_pass = mutated;
-    // At this point, scans have become loops.
+    // At dce#1, scans have already become loops.
     const std::string_view pass = name == "reversed_scan" ? "one-device-simplifier#1" : "dce#1";
     if (by_pass.fault.empty()) by_pass.fault = Str("pass:", pass, ":", name);
     cases.push_back(by_pass);

@@ -29,7 +29,8 @@ std::unique_ptr<Module> ModuleIn(const std::string& path) {
   return std::move(*module);
 }
 
-// Adds to `rows` how often each instruction runs. Loops and calls are expanded by their trips, conditionals are rows.
+// Adds to `rows` how often each instruction runs. In place of a loop or call, the instructions in it are counted, those
+// of a loop once for each trip. A conditional counts as one instruction.
 void Walk(const Computation& computation, double runs, std::map<const Instruction*, double>* rows) {
   for (const Instruction* inst : computation.Instructions()) {
     if (inst->Is(Opcode::kWhile)) {

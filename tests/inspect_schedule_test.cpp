@@ -81,7 +81,7 @@ TEST(InspectSchedule, CollectivesDelayTheKernels) {
 TEST(InspectSchedule, AStartRunsBesideKernels) {
   const auto module = ModuleOf(Str("  ", kStart, kProduct, kDone, Root()));
   const SimulatedStep step = StepOf(*module);
-  // The product is longer than the exchange, and slower beside it.
+  // The product takes longer than the exchange. While the exchange runs, the product is slower by kSlowdown.
   EXPECT_NEAR(step.step, KernelSeconds(*module, "product") + step.exchange * (1 - 1 / kSlowdown), kTiny);
   EXPECT_NEAR(step.exposed(), 0, kTiny);
   EXPECT_NEAR(step.overlap(), 1, 1e-6);
@@ -97,7 +97,7 @@ TEST(InspectSchedule, TheDoneWaitsForTheRest) {
   EXPECT_NEAR(step.exchanges[0].exposed, step.exchange - kernel, kTiny);
 }
 
-// With the done before the product, nothing hides the exchange.
+// The schedule has the done before the product, so nothing hides the exchange.
 TEST(InspectSchedule, TheOrderIsThatOfTheSchedule) {
   const auto module = ModuleOf(Str("  ", kStart, kDone, kProduct, Root()));
   const SimulatedStep step = StepOf(*module);

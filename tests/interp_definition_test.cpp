@@ -368,7 +368,7 @@ TEST(SecondEvaluator, AgreesOnLongReductions) {
   };
   const Op ops[] = {
       {"add", [](double a, double b) { return a + b; }, [](uint64_t a, uint64_t b) { return a + b; }},
-      // The product is rounded to f32 at every step. The factors are not exact.
+      // Rounds the product to f32 at every step, as the interpreter does. Products of these factors are not exact.
       {"multiply", [](double a, double b) { return static_cast<float>(a) * static_cast<float>(b); },
        [](uint64_t a, uint64_t b) { return a * b; }},
       {"maximum", [](double a, double b) { return std::max(a, b); }, {}},
@@ -384,7 +384,7 @@ TEST(SecondEvaluator, AgreesOnLongReductions) {
         const std::string name = op.name, word = type;
         const bool floats = word.find('f') != std::string::npos;
         if (floats ? !op.of_floats : !op.of_ints) continue;
-        // The interpreter rounds products of narrower types at every step.
+        // The interpreter rounds products of narrower types to the type at every step, and `of_floats` does not.
         if (floats && name == "multiply" && word != "f32") continue;
         if (word == "pred" && (name == "add" || name == "multiply")) continue;
         const std::string text = Str(
@@ -417,7 +417,7 @@ TEST(SecondEvaluator, AgreesOnLongReductions) {
         } else {
           const auto results = NaiveReduce<uint64_t>(x, reduced, 1, op.of_ints);
           for (size_t i = 0; i < results.size(); ++i) {
-            // The value has to fit into the type.
+            // Keeps the bits of the type: one for pred, else 32.
             const uint64_t bits = word == "pred" ? results[i] & 1 : results[i] & 0xffffffff;
             expected.SetInt(static_cast<int64_t>(i),
                             word == "s32" ? static_cast<int32_t>(bits) : static_cast<int64_t>(bits));

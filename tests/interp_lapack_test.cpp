@@ -158,8 +158,8 @@ class Lapack : public testing::TestWithParam<char> {
     return std::move(value->mutable_elements());
   }
 
-  // The rounding error of a backward stable method is a multiple of n epsilons of the norm, here with elements of about
-  // 1 and up to 8 rows. LAPACK's own tests permit a multiple of 30.
+  // A backward stable method has a rounding error of a multiple of n epsilons of the norm. LAPACK's own tests permit a
+  // multiple of 30. Here elements are about 1, and n is at most 8.
   void ExpectNear(const Matrix& a, const Matrix& b, const std::string& what, double scale = 1) const {
     ASSERT_EQ(a.rows, b.rows) << what;
     ASSERT_EQ(a.columns, b.columns) << what;
@@ -186,7 +186,7 @@ TEST_P(Lapack, QrFactorsMultiplyToTheMatrix) {
     const Literal a = Some({2, m, n}, 1);
     for (const bool native : {false, true}) {
       const auto qr = Call(native ? "Qr" : Name("geqrf"), native ? "" : "{}", {a}, {Arrays({2, m, n}), Arrays({2, k})});
-      // The operand for all of Q: the reflections, filled up with zero columns.
+      // The operand that gives all of Q: the reflections, followed by zero columns.
       Literal full(Arrays({2, m, m}));
       for (int64_t b = 0; b < 2; ++b) {
         for (int64_t i = 0; i < m; ++i) {
@@ -224,7 +224,7 @@ TEST_P(Lapack, PivotedQrFactorsMultiplyToThePermutedMatrix) {
     const Literal a = Some({2, m, n}, 3), any(Shape(PrimitiveType::kS32, {2, n}));
     const auto qr = Call(Name("geqp3"), "{}", {a, any}, {a.shape(), any.shape(), Arrays({2, k})});
     SKIP_WITHOUT_LIBRARY(qr);
-    if (m < n) continue;  // Q has as many columns as there are reflections, so all columns need m >= n.
+    if (m < n) continue;  // orgqr returns the first n columns of Q, which has only m.
     const auto q = Call(Name("orgqr", "ungqr"), "{}", {qr[0], qr[2]}, {a.shape()});
     for (int64_t b = 0; b < 2; ++b) {
       Matrix permuted(m, n);
@@ -356,7 +356,8 @@ TEST_P(Lapack, SchurFormsMultiplyToTheMatrix) {
   }
 }
 
-// Q has the first row and column of the identity. The rest is made of the reflections below the first subdiagonal.
+// The first row and column of Q are those of the identity. The rest is the product of the reflections, which are stored
+// below the first subdiagonal.
 TEST_P(Lapack, HessenbergAndTridiagonalFormsMultiplyToTheMatrix) {
   for (const int64_t n : {1, 2, 5, 8}) {
     const Shape tau = Arrays({2, n - 1}), info(PrimitiveType::kS32, {2});

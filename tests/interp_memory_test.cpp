@@ -40,11 +40,11 @@ struct Example {
 };
 constexpr int64_t kUnit = 48 * 48 * 4;
 
-// Tolerance in units of kUnit, for counters and single rows.
+// Tolerance, in units of kUnit, for the memory of counters and single rows, which examples do not count.
 constexpr double kSmall = 0.05;
 
-// The memory of a product beside its operands: panels of its right side, and a band of 48 rows of its left side with
-// its sums.
+// The memory of a product besides operands and result: panels of its right side, and 48 rows of its left side with
+// their sums.
 constexpr double kOfDot = 3;
 
 const Example kExamples[] = {
@@ -116,7 +116,8 @@ ENTRY main {
   init = (s32[], f32[48,48]) tuple(zero, x)
   ROOT loop = (s32[], f32[48,48]) while(init), condition=more, body=body
 })",
-     // From the second trip on, x belongs to the caller. Live are also v, a, b, and the memory of the product.
+     // Live are x, which belongs to the caller, v, which is another array from the second trip on, a, b, and the memory
+     // of the product.
      4 + kOfDot},
     {"LoopHandsOnTheWeights", R"(HloModule m
 more {
@@ -216,7 +217,7 @@ ENTRY main {
   pair = (f32[48,48], f32[48,48]) tuple(x, w)
   ROOT r = (f32[48,48], f32[48,48]) conditional(which, pair, pair), branch_computations={light, heavy}
 })",
-     // x and w belong to the caller. Live are also a, b and c. Both branches return w.
+     // Live are x and w, which belong to the caller, and a, b and c. Both branches return w.
      5 + kOfDot},
     {"Fusion", R"(HloModule m
 fused {
@@ -257,7 +258,7 @@ ENTRY main {
   done = f32[48,48] async-done(start)
   ROOT r = f32[48,48] transpose(done), dimensions={1,0}
 })",
-     // Live are x, the result, and the operand that the start's value contains as well.
+     // Live are x, r, and the array of `done`, which is also part of the value of `start`.
      3},
     {"DotOfFloats", R"(HloModule m
 ENTRY main {
@@ -347,7 +348,7 @@ TEST_P(Planned, PeakIsTheLiveMemory) {
 INSTANTIATE_TEST_SUITE_P(, Planned, testing::ValuesIn(kExamples),
                          [](const auto& param) { return std::string(param.param.name); });
 
-// The plan also holds for programs. It may exceed the peak, if a loop has one trip or a branch is not taken.
+// The plan of a program may exceed the peak, if a loop has one trip or a branch is not taken.
 TEST(PlannedPeak, HoldsForModels) {
   if (!fs::exists("testdata/models")) GTEST_SKIP() << "run from the project's folder";
   for (const char* const name : {"muladd_reduce", "mlp_train_f32", "mlp_train_bf16", "lstm_infer", "poisson_jacobi",

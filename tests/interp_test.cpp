@@ -216,7 +216,7 @@ ENTRY main {
 }
 
 TEST(Interpreter, ScalarComputationsMayContainLoops) {
-  // The computation is not made only of elementwise ops, so each element is interpreted.
+  // `triangle` has not only elementwise ops, so it is interpreted for each element.
   const auto module = ParseText(R"(HloModule map
 condition {
   s = (s32[], s32[]) parameter(0)
@@ -250,7 +250,7 @@ ENTRY main {
 }
 
 TEST(Interpreter, GivesTheSameBitsTwice) {
-  // The division of work does not depend on the number of threads, but the thread that runs a part varies.
+  // The parts of the work do not depend on the number of threads, but the thread that runs a part varies.
   const auto module = ParseText(R"(HloModule m
 add {
   a = f32[] parameter(0)

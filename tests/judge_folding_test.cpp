@@ -56,7 +56,7 @@ ENTRY main {
 }
 
 TEST(JudgeFolding, APaddingThatWasFoldedIsRoundedInItsType) {
-  // All elements of the updated array are equal, as a pass may find: exp(y - y + 3) as bf16.
+  // `e` is exp(y - y + 3) in bf16. A pass may find that all its elements are equal, and make a pad of the update.
   constexpr const char* kUpdate = R"(HloModule m
 ENTRY main {
   x = bf16[2] parameter(0)
@@ -84,7 +84,8 @@ ENTRY main {
 }
 
 TEST(JudgeFolding, APaddingThatWasFoldedAndConvertedIsRoundedInTheTypeBefore) {
-  // exp(3), 20.0855, is 20.125 as bf16 and then as f32. Other f32 numbers that are as close are wrong.
+  // exp(3) is 20.0855, and 20.125 after the conversions to bf16 and f32. Other f32 numbers that are as close to exp(3)
+  // are wrong.
   constexpr const char* kConverted = R"(HloModule m
 ENTRY main {
   x = bf16[2] parameter(0)
@@ -398,7 +399,7 @@ ENTRY main {
 }
 
 TEST(JudgeFolding, AConstantThatAPassMadeIsRoundedWhereItIsMovedToo) {
-  // The pass knows that the operand is 0, but the check does not.
+  // The operand of the conversion is 0 for every i.
   ExpectFoldable(R"(HloModule m
 ENTRY main {
   i = s32[] parameter(0)
@@ -441,8 +442,8 @@ ENTRY main {
   }
 }
 
-// Passes fold the reverse of a reverse. The folded number must have the interpreter's bits: 87 in bf16, where f64 gives
-// 86.
+// Passes fold the reverse of a reverse. The folded number must have the interpreter's bits: roundings to bf16 give 87,
+// where f64 gives 86.
 TEST(JudgeFolding, WhatAlgebraTellsIsWhatTheInterpreterMakes) {
   constexpr const char* kAlgebra = R"(HloModule m
 ENTRY main {

@@ -124,7 +124,7 @@ TEST(JudgeReach, WhatIsAskedOfArgumentsIsKept) {
     ten = s32[] constant(10)
     above = pred[] compare(size, ten), direction=GT
     ROOT r = (s32[<=8], pred[]) tuple(d, above))"));
-  EXPECT_EQ(found.Of("above", SiteKind::kCompare).reached, 2u);  // A larger size is an error.
+  EXPECT_EQ(found.Of("above", SiteKind::kCompare).reached, 2u);  // A size above 8 is an error.
   for (const auto& set : found.sets) EXPECT_LE(set.arguments[1].GetInt(0), 8);
 }
 

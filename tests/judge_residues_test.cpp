@@ -49,7 +49,7 @@ void MakePositive(Literal* arg) {
 struct Judged {
   BitsResult result;
   std::unique_ptr<Module> after;
-  std::set<std::string_view> rules;  // Rules that changed the module and regroup.
+  std::set<std::string_view> rules;  // Regrouping rules that changed the module.
   std::vector<Literal> args;
 };
 
@@ -86,7 +86,7 @@ Judged JudgePass(const Module& module, const PipelineItem& item) {
 
 const ResiduesOptions kLimits = {.interpret = {.max_loop_iterations = 1000, .max_steps = 100'000}};
 
-// Whether some number of the results differs by more than roundings.
+// Whether some number of the results differs by more than roundings can explain.
 bool DifferMuch(const Literal& a, const Literal& b) {
   for (size_t i = 0; i < a.elements().size(); ++i) {
     if (DifferMuch(a.elements()[i], b.elements()[i])) return true;
@@ -119,7 +119,7 @@ int PlantIn(const Module& before, const Module& after, const std::vector<Literal
   return planted;
 }
 
-// Rules of transforms and decompositions, which have no residues, and rules of several devices.
+// Rules that residues cannot judge: rules of transforms and decompositions, and rules of several devices.
 const std::set<std::string_view> kNotByResidues = {"L.eigh.1", "L.qr.1", "M.ar.1", "M.ar.2", "M.rs.2", "X.fft.1"};
 
 TEST(JudgeResidues, EachRuleThatRegroupsKeepsRealNumbersAndFaultsDoNot) {
@@ -252,7 +252,8 @@ TEST(JudgeResidues, FunctionsFollowTheirLaws) {
 }
 
 TEST(JudgeResidues, DecisionsAreTakenAlike) {
-  // 0.1 * 10 is 1 in f64, and slightly more in real numbers. x * 30 > 3 is the same decision, which roundings change.
+  // 0.1 * 10 rounds to 1 in f64, and is slightly more in real numbers. x * 30 > 3 is the same decision, which roundings
+  // change.
   const std::string given =
       "x = f64[1] parameter(0)\n t = f64[1] constant({10})\n u = f64[1] constant({1})\n v = f64[1] constant({3})\n";
   const std::string close = "p = f64[1] multiply(x, t)\n ROOT new = pred[1] compare(p, u), direction=GT";

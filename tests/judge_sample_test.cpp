@@ -236,7 +236,7 @@ TEST(JudgeSample, AFaultInWhatPassesHoistedIsFound) {
 
 TEST(JudgeSample, AFaultThatOnlyLaterIterationsShowIsFound) {
   const SampleResult result = AfterPass(kLoop, [](Module& m) {
-    // i + 1 + (i > 20)
+    // Replaces i + 1 by i + 1 + (i > 20).
     Instruction& next = *Named(m, "next");
     Computation& body = next.computation();
     Instruction& twenty = body.AddConstant(Literal::Scalar(PrimitiveType::kS32, int64_t{20}));

@@ -122,7 +122,7 @@ TEST(Clusters, ChosenBlocksRunWithTheirCluster) {
   compiled->Run(host.arguments, 4, 8);
   const Written written = CompareWritten(kernel, before, host, gpu);
   EXPECT_EQ(written.differences, "");
-  EXPECT_EQ(written.elements, 5);  // The elements are a sum and four shares.
+  EXPECT_EQ(written.elements, 5);  // The cluster of the blocks writes a sum and four shares.
 }
 
 TEST(Clusters, BarriersInDivergentCodeAreRejected) {

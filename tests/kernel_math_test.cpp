@@ -163,7 +163,7 @@ TYPED_TEST(Math, StaysWithinItsErrorBound) {
             << ToString(function.op) << " of " << x[i] << ", " << y[i];
       }
     }
-    // The reference is rounded too, to 2^-40 ulps of f32.
+    // The limit includes the error of the reference, at most 2^-39 ulps of f32.
     EXPECT_LE(worst, RowOf(function.op).ulps + (sizeof(T) == 8 ? 1 : 0x1p-39))
         << ToString(function.op) << " of " << x[at] << ", " << y[at] << " gave " << z[at];
     if (std::getenv("HLO_ULPS")) {
@@ -186,7 +186,7 @@ TEST(MathFunctions, AreAllMeasured) {
 // minute or two per function, so it needs FULL=1.
 struct Unrounded {
   Opcode op;
-  double most;  // The limit is half an ulp less than DefaultUlps.
+  double most;  // The largest error in ulps: half an ulp less than DefaultUlps.
 };
 
 class MathExhaustive : public testing::TestWithParam<Unrounded> {};
@@ -241,7 +241,7 @@ TEST(MathF16, IsComputedInF32AndRoundedOnce) {
       ASSERT_EQ(std::isnan(static_cast<float>(z[i])), std::isnan(expected));
       continue;
     }
-    // The bound is half an ulp and the error of the f32 result, which is an ulp of f32.
+    // The bound is half an ulp of f16 for the rounding, and an ulp of f32 for the error of the f32 result.
     const double ulp = std::ldexp(1.0, std::max(std::ilogb(expected), -14) - 10);
     ASSERT_LE(std::fabs(static_cast<double>(z[i]) - expected), ulp * (0.5 + 0x1p-13)) << static_cast<float>(x[i]);
   }

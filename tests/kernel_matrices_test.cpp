@@ -18,8 +18,8 @@
 namespace hlo::kernel {
 namespace {
 
-// The positions of elements in the figures of the PTX ISA for each shape, in its own terms: group = lane >> 2, thread =
-// lane % 4, element i.
+// The position of an element in the figures of the PTX ISA, in their terms: group = lane >> 2, thread = lane % 4,
+// element i.
 MatrixPosition AsPtxSays(FragmentKind kind, int lane, int i) {
   const int group = lane >> 2, thread = lane % 4;
   if (kind.role == FragmentRole::kSum) return {i < 2 ? group : group + 8, thread * 2 + (i & 1)};

@@ -98,8 +98,9 @@ inline Kernel OneProduct(MmaShape shape, MatrixOrder order, int64_t spare) {
   return std::move(k).Build();
 }
 
-// Products of panels in shared arrays, for three rows and `columns` of 64 columns. The kernel has a loop with equal
-// bounds in all lanes, with values that live across it. If `transposed`, one panel has its terms contiguous.
+// Each block multiplies three rows by a panel of 64 columns in shared memory, and stores `columns` columns. The loop
+// over the terms has equal bounds in all lanes, and the sums live across it. If `transposed`, the panel has contiguous
+// terms in memory.
 inline Kernel PanelProduct(Type type, int64_t columns, bool transposed) {
   constexpr int64_t kRows = 3, kTerms = 48, kColumns = 64, kBlocks = 2;
   KernelBuilder k("panel_product", kBlocks, 32);

@@ -26,9 +26,9 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"tools", {"base", "ir", "parser", "interp", "passes", "judge", "gpu", "driver", "tools"}},
 };
 
-// The folders of a part that the files of one of its folders may include besides their own. The files directly in "ir"
-// have the key "ir". A header of a subfolder that depends on others never includes the code that dispatches to the
-// subfolder, which is in sources directly in the part's folder.
+// The folders of the same part that a file may include, besides its own folder. The key "ir" is for files directly in
+// src/ir. Headers never include the code that dispatches to a subfolder, which is in sources directly in the part's
+// folder.
 const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"ir", {"ir/factors", "ir/shapes", "ir/text"}},
     {"ir/factors", {"ir", "ir/shapes"}},

@@ -27,7 +27,7 @@ std::string LoopText(std::string_view type, std::string_view next, int trips) {
              "[] get-tuple-element(loop), index=1\n}\n");
 }
 
-// Whether passes fold x after the loop: after a few trips, and after many, of integers and of floats.
+// Whether passes fold x after the loop: after at most 64 trips and after more, of integers and of floats.
 struct Next {
   std::string_view text;
   bool after_few, after_many, floats_after_few, floats_after_many;

@@ -22,8 +22,8 @@ using Uses = std::map<uint32_t, std::vector<uint32_t>>;
 
 uint32_t NameBegin(std::string_view text, uint32_t begin) { return begin + static_cast<uint32_t>(text[begin] == '%'); }
 
-// Adds the names of the operands. `inst` mentions the names in a nested operand. A projection `x#1` has its range at
-// the number and mentions the name `x`.
+// Adds the names of the operands. A nested operand has no name, so the names in it are added. The range of a projection
+// `x#1` is at the number, so the name of its operand `x` is added.
 void AddOperands(const Instruction& inst, SourceRange within, std::string_view text, std::vector<uint32_t>& uses) {
   for (const Instruction* operand : inst.operands()) {
     const SourceRange range = operand->range();

@@ -22,7 +22,8 @@ Parameter ParameterOf(int64_t devices, const std::string& shape, const std::stri
                         " parameter(0), sharding=", sharding, "\n}\n"))};
 }
 
-// The start and size of each device's part, as "0:[0,0]+[3,2] ...".
+// The local shape, and start and size of each device's part: "f32[3,3] 0:[0,0]+[3,3] ...". If the sharding does not
+// determine parts, the reason.
 std::string PartsText(int64_t devices, const std::string& shape, const std::string& sharding) {
   const Parameter parameter = ParameterOf(devices, shape, sharding);
   const auto table = PartTable::Make(parameter.sharding(), parameter.shape().rank(), devices);

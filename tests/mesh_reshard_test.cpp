@@ -33,7 +33,8 @@ class Devices {
   }
 
  private:
-  // Each member of a group sends its part to one member. Copies of a tile are assigned in the order of the devices.
+  // Each member of a group sends its part to one member. Members that hold the same tile send to its receivers in the
+  // order of the devices.
   void Permute(const Move& move) {
     std::vector<DevicePart> after(parts_.size());
     for (int64_t position = 0; position < axes_.devices(); ++position) {
@@ -52,9 +53,9 @@ class Devices {
     parts_ = std::move(after);
   }
 
-  // Blocks are local_before along dimensions that lose atoms, and local_after along the ones that get atoms. Each
-  // device takes a block from each member of its group and places it by the sender's digits. For reductions it adds the
-  // blocks instead. A slice takes only the device's own block.
+  // Each device takes a block from each member of its group, for a slice only from itself. It places blocks by the
+  // senders' digits, or reduces them. Blocks have the size local_before along dimensions that lose atoms, and
+  // local_after along dimensions that get atoms.
   void MoveBlocks(const Move& move) {
     const std::vector<int64_t> before = SizesOf(move.local_before), after = SizesOf(move.local_after);
     const auto removed = move.Removed(), added = move.Added();
@@ -159,7 +160,7 @@ TEST(MeshReshard, PendingReductions) {
   EXPECT_EQ(PlanText(axes, {}, scalar, SplitBy({})), "sum({x}) 4 B");
 }
 
-// 10 rows are 2 parts of 5 rows or 4 parts of 3, so parts of the 4 are not within parts of the 2.
+// 10 rows have 2 parts of 5 rows or 4 parts of 3 rows. The second of the 4 parts is not within one of the 2.
 TEST(MeshReshard, PartsThatDoNotNestAreNotSliced) {
   const Axes axes = MeshOf({2, 2});
   const ArraySplit halves = SplitBy({{0}, {}}), quarters = SplitBy({{0, 1}, {}});
@@ -218,7 +219,7 @@ TEST(MeshReshard, BytesOfAPlan) {
 
 // ---- All pairs ------------------------------------------------------------------------------------------------------
 
-// The bytes of a reduction of all pending atoms and a gather of the whole array.
+// The bytes of a plan that reduces all pending atoms and gathers the whole array.
 int64_t GatherAllBytes(const Axes& axes, const Shape& shape, const ArraySplit& from, const ArraySplit& to) {
   const int64_t local = axes.LocalShape(shape, from).ByteSize();
   const int64_t members = axes.SizeOf(from.pending - to.pending), parts = axes.SizeOf(from.InDims());

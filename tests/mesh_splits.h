@@ -136,7 +136,7 @@ inline std::vector<int64_t> TileOf(const Axes& axes, const ArraySplit& split, in
   return tile;
 }
 
-// The part of an array whose elements have their number as value.
+// The part at a position of an array whose elements are 0, 1, 2, ...
 inline DevicePart IotaPart(const Axes& axes, const Shape& shape, const ArraySplit& split, int64_t position) {
   DevicePart whole = {SizesOf(shape), std::vector<int64_t>(shape.NumElements())};
   std::iota(whole.values.begin(), whole.values.end(), 0);
@@ -153,7 +153,7 @@ inline int64_t PartialValue(int64_t value, int64_t member, int64_t members, Redu
     case Reduction::kMin: return member == value % members ? value : value + others;
     case Reduction::kSum: break;
   }
-  // The last member's value is the rest of the sum.
+  // The last member has the rest, so that the members' values add up to `value`.
   int64_t sum = 0;
   for (int64_t i = 0; i + 1 < members; ++i) sum += (i + 1) * (value % 7 + 1);
   return member + 1 < members ? others : value - sum;
@@ -168,8 +168,8 @@ inline int64_t Reduce(Reduction reduction, int64_t a, int64_t b) {
   return a + b;
 }
 
-// The parts of all positions. Along pending atoms, the values of the devices differ and have the iota array as their
-// reduction. Padding differs on all devices.
+// The parts at all positions. Along pending atoms, the values of the devices differ, and their reduction is the iota
+// array. Padding differs on all devices.
 inline std::vector<DevicePart> PartsOf(const Axes& axes, const Shape& shape, const ArraySplit& split) {
   std::vector<DevicePart> parts;
   for (int64_t position = 0; position < axes.devices(); ++position) {
@@ -204,7 +204,7 @@ inline std::string DifferenceOf(const std::vector<DevicePart>& parts, const Axes
 
 // ---- Random arrays and pending reductions --------------------------------------------------------------------------
 
-// Sizes that the parts of both splits divide, or any sizes.
+// Sizes that both splits divide evenly, or any sizes.
 inline std::vector<int64_t> RandomDims(const Axes& axes, const ArraySplit& from, const ArraySplit& to,
                                        std::mt19937& random) {
   const bool is_even = random() % 2 == 0;

@@ -67,7 +67,7 @@ TEST(Topology, UsualOnesOfDevices) {
   for (const DeviceDescription& device : AllDevices()) EXPECT_NE(UsualTopology(device.name), nullptr) << device.name;
 }
 
-// The estimates on paper of the specification, within the rounding of its figures.
+// The times that the specification estimates by hand, within the rounding of its figures.
 TEST(ExchangeTime, EstimatesOnPaper) {
   constexpr auto kRing = ExchangeAlgorithm::kRing, kTree = ExchangeAlgorithm::kTree;
   // Gradients of ResNet-50.
@@ -121,7 +121,8 @@ TEST(ExchangeTime, EachKind) {
   EXPECT_EQ(us(Kind::kAllReduce, 36e6, {8, 4}), "direct/direct 342.0");
 }
 
-// The levels that a group of the first instruction crosses, on nodes of 8.
+// The members of a group of the collective at each level of nodes of 8, such as "16: 8 x 2". `growth` multiplies the
+// devices.
 std::string Levels(int64_t replicas, int64_t partitions, const std::string& attributes, int64_t growth = 1) {
   const std::string text = Str("HloModule m, replica_count=", replicas, ", num_partitions=", partitions,
                                "\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
@@ -162,7 +163,8 @@ TEST(ExchangeGroups, LevelsOfReplicasAndPartitions) {
   EXPECT_EQ(Levels(1, 16, "collective-permute(x), channel_id=1, source_target_pairs={{0,1},{7,8}}"), "2: 2 x 2");
 }
 
-// 12 contiguous devices on nodes of 8 are 2 nodes with 6 each. Some groups of 6 are in two nodes.
+// Groups of 12 contiguous devices on nodes of 8 count as 6 devices on each of 2 nodes. Some groups of 6 are on two
+// nodes, so all count as 3 on each.
 TEST(ExchangeGroups, UnevenGroupsCountAsSpreadEvenly) {
   EXPECT_EQ(Levels(1, 96, Reduce("[8,12]<=[96]")), "12: 6 x 2");
   EXPECT_EQ(Levels(1, 48, Reduce("[8,6]<=[48]")), "6: 3 x 2");

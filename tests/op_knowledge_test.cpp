@@ -35,7 +35,7 @@ std::unique_ptr<Module> Use(Opcode opcode, PrimitiveType type) {
   return Verify(*module, VerifyLevel::kStrict) ? std::move(module) : nullptr;
 }
 
-// Numbers of 12 bits in [low, low + 1). Every function is defined in one of the ranges that the tests use.
+// Multiples of 2^-12 in (low, low + 1]. Every function is defined in one of the ranges that the tests use.
 std::vector<Literal> Arguments(const Module& module, double low) {
   std::vector<Literal> arguments;
   for (const Instruction* parameter : module.entry().parameters()) {
@@ -46,7 +46,7 @@ std::vector<Literal> Arguments(const Module& module, double low) {
   return arguments;
 }
 
-// True if a result in f64 is not an f32 number.
+// True if the results in f32 and f64 differ for some argument.
 bool Rounds(Opcode opcode) {
   const auto narrow = Use(opcode, PrimitiveType::kF32), wide = Use(opcode, PrimitiveType::kF64);
   for (const double low : {0.0, 1.0}) {

@@ -50,7 +50,7 @@ std::string OneConstant(std::string_view instruction) {
              " } }\nentry_computation_id: 1\n");
 }
 
-// Metadata is omitted, because reading numbers stack frames again, and so is the short form of asynchronous ops.
+// Metadata is omitted, because the reader renumbers stack frames, and so is the short form of asynchronous ops.
 constexpr PrintOptions kComparable = {.metadata = false, .async_sugar = AsyncSugar::kNone};
 
 std::string Printed(std::string bytes) {

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The texts before the partitioner, unpacked.
+// The programs' texts before the partitioner, unpacked.
 std::vector<fs::path> Programs() {
   const char* const corpus = std::getenv("CORPUS");
   const fs::path archive = fs::path(corpus == nullptr ? "../shared" : corpus) / "devices/programs.tar.xz";
@@ -30,7 +30,7 @@ std::vector<fs::path> Programs() {
   if (std::system(unpack.c_str()) != 0) return {};
   std::vector<fs::path> programs;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
-    // The same programs with the older spelling of their shardings.
+    // Skips *.gspmd.before.hlo, the same programs with an older spelling of their shardings.
     const std::string name = entry.path().string();
     if (name.ends_with(".before.hlo") && !name.ends_with(".gspmd.before.hlo")) programs.push_back(entry.path());
   }

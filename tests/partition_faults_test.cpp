@@ -58,7 +58,7 @@ constexpr Case kCases[] = {
     {"wrong_reversed_dimension", "rearranged", "backwards"},
     // Roundings of the scores may send a token to another expert, and so explain wrong results.
     {"shifted_window", "routing", "count"},
-    // Roundings explain every result.
+    // Roundings may explain every result of this module.
     {"dropped_sum", "chaotic", "sum"},
 };
 

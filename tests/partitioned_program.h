@@ -20,7 +20,8 @@ Status RunPasses(Module& module, std::initializer_list<std::string_view> names);
 // of uneven parts of the arguments has these bytes.
 Result<Literal> Partitioned(const std::string& text, std::span<const Literal> args, std::byte padding);
 
-// Compares with the program on one device, on small integers, whose sums are exact, and with several kinds of padding.
+// Compares the partitioned program with the program on one device, on small integers, whose sums are exact, and with
+// several values of the padding.
 void ExpectSame(const std::string& text);
 
 // The text of the partitioned program, or the message of the error.

@@ -3,8 +3,8 @@
 //
 //   meaning    Every module that the interpreter can run has the same results, bit by bit and on each device, after
 //              simplification, after the whole pipeline, and after PASS, which is the pass of a catalogue example.
-//   form       After simplification, the before module equals the simplified after module. The number of such examples
-//              is printed and must not decrease.
+//   form       After the example's pass and simplification, the before module equals the simplified after module. The
+//              number of such examples is printed and must not decrease.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -330,8 +330,8 @@ TEST(Examples, HaveTheFormOfTheCatalogue) {
   if (forms.all == 0) GTEST_SKIP() << "no corpus at hand";
   std::printf("%d of %d algebraic examples take the form of the catalogue; not:%s\n", forms.same, forms.all,
               forms.others.c_str());
-  // The other examples have another form here (signs of zeros, combined laws), permit more (pow(exp(a), b) is 1 where a
-  // * b is 0 * inf), or belong to another pass.
+  // The other examples have another form in hlokit (signs of zeros, combined laws), permit more than hlokit does
+  // (pow(exp(a), b) is 1 where a * b is 0 * inf), or belong to another pass.
   EXPECT_GE(forms.same, 137);
 }
 

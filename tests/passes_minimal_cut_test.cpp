@@ -36,7 +36,7 @@ TEST(MinimalCut, IsTheSmallestOfTheCheapestCuts) {
     while (graph.Add() < nodes - 1) {
     }
     for (const Arc& arc : arcs) graph.Connect(arc.from, arc.to, arc.cost);
-    unsigned best = 1;  // A set of nodes. It begins as kFirst alone and never contains kSecond.
+    unsigned best = 1;  // The nodes on the side of kFirst, as bits. At first only kFirst.
     for (unsigned first = 1; first < 1u << nodes; ++first) {
       if ((first & 3) != 1) continue;
       if (std::tuple(CostOf(arcs, first), std::popcount(first)) < std::tuple(CostOf(arcs, best), std::popcount(best)))

@@ -85,7 +85,8 @@ TEST(Partitioner, AConstantOfSeveralNumbersIsCut) {
                      "  ROOT z = f32[4] multiply(x, c), sharding={devices=[4]<=[4]}\n"));
 }
 
-// A factor of the result that is dropped for the operand is a major one of the result.
+// The operand cannot be split by all factors of the result. The factor that is dropped for it is a major one of the
+// result.
 TEST(Partitioner, AReshapeDropsFactorsUntilNoneIsMinor) {
   ExpectSame(Program(4,
                      "  x = s32[12,6] parameter(0), sharding={mesh['a'=2,'b'=2], [{'b'},{'a'}]}\n"

@@ -70,7 +70,7 @@ struct TestWindow {
     const int64_t padded = (rows - 1) * base + 1 + low + high;
     return (padded - (size - 1) * dilation - 1) / stride + 1;
   }
-  // The window of the first of two dimensions; the second one is trivial.
+  // The window for arrays of `dims` dimensions. Along a second dimension it is trivial.
   std::string Text(int64_t dims) const {
     const auto both = [&](int64_t value, std::string_view other) {
       return dims == 1 ? Str(value) : Str(value, "x", other);
@@ -207,7 +207,7 @@ TEST(PartitionedWindows, SelectAndScatter) {
   }
 }
 
-// Indices out of range are clamped to the whole, not to a part.
+// Indices out of range are clamped to the whole array, not to a part.
 TEST(PartitionedLooks, Gathers) {
   for (const std::string_view indices :
        {"s32[5,1] constant({{-1},{0},{7},{16},{99}})", "u8[5,1] constant({{0},{3},{9},{16},{255}})",

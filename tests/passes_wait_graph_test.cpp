@@ -14,7 +14,7 @@ namespace {
 
 const Shape kShape(PrimitiveType::kF32, {2, 3});
 
-// Groups of instructions, by number. Answers come from a search of all dependencies.
+// The group of each instruction, by number. Reachability is a search of all dependencies.
 class Model {
  public:
   explicit Model(const std::vector<Instruction*>& order) : order_(order), group_(order.size()) {
@@ -34,7 +34,7 @@ class Model {
     }
     return false;
   }
-  // True if a path leads through a third group.
+  // True if a path leads from one group to the other through a third.
   bool InstructionBetween(int from, int before) const {
     for (const int next : Before(group_[from])) {
       if (next != group_[before] && IsReachable(next, before)) return true;

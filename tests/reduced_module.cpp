@@ -46,7 +46,7 @@ std::unique_ptr<Module> Smaller(const Module& module, int64_t tile, int64_t most
     if (from < 2 * tile) continue;
     for (const bool multiples : {true, false}) {
       std::unique_ptr<Module> smaller = module.Clone();
-      // The entry layout repeats the shapes.
+      // The entry layout repeats the old shapes, so it is dropped.
       smaller->header.entry_parameters.reset();
       smaller->header.entry_result.reset();
       if (!Resize(*smaller, from, tile + from % tile, multiples)) continue;

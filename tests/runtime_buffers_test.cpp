@@ -143,7 +143,7 @@ class Generator {
     return elements;
   }
 
-  // A tuple of `shapes`, of values or new constants.
+  // A tuple of these shapes. Its elements are values, or new constants.
   Instruction& Result(Computation& computation, const std::vector<Instruction*>& values,
                       const std::vector<Shape>& shapes) {
     std::vector<Instruction*> results;

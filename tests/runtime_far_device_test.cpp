@@ -184,8 +184,9 @@ ENTRY e {
     return far.replays;
   };
   // Run 0 reads the condition and replays the steps of each trip from the second one on. Run 1 knows the number of
-  // trips and records all of them. Runs 2, 3 and "as one again" replay that. With other arguments the condition is read
-  // again: one replay per trip, and one for the steps before the loop, which are recorded already.
+  // trips, but a sequence of steps is recorded only in its second run, so it replays each trip. Run 2 records all trips
+  // with the steps around them. Runs 2, 3 and "as one again" replay this recording. With other arguments the condition
+  // is read again: one replay per trip, and one for the steps before the loop.
   EXPECT_EQ(replays(text("")), 4 + 5 + 3 + (5 + 1));
   // The steps before the loop, of each trip, and after the loop are recorded separately.
   EXPECT_GT(replays(text(", backend_config={\"known_trip_count\":{\"n\":\"3\"}}")), 5 * 5);

@@ -61,7 +61,7 @@ int64_t CompareLoops(const Module& module, std::span<const Literal> args, Shadow
   };
   options.on_loop_end = [&](const Instruction& loop, int64_t trips, const ShadowValue&, const ShadowValue& result) {
     if (trips == 0) return;
-    while (begun.back().loop != &loop) begun.pop_back();  // A loop without an end has failed.
+    while (begun.back().loop != &loop) begun.pop_back();  // These loops failed, so they have no end.
     ended.push_back(std::move(begun.back()));
     begun.pop_back();
     ended.back().trips = trips;

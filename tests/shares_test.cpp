@@ -59,7 +59,7 @@ ENTRY main {
 }
 )";
 
-// 500 trips over one row take as long as 500 rows, which is half of the time of the 1000 rows of of_large.
+// 500 trips over one row of 1000 elements take half as long as of_large, which has 1000 rows.
 TEST(Shares, LoopsCountByTheirTripsOrFullyIfUnknown) {
   const auto module = Parse(std::make_shared<SourceText>("shares.hlo", std::string(kModule)));
   ASSERT_TRUE(module) << module.error().message();

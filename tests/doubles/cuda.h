@@ -13,12 +13,12 @@ namespace hlo::doubles {
 bool IsReady();
 bool HasContext();
 
-// The error with which a call must fail, or 0. A kernel's execution has the name "kernel".
+// The error with which this call must fail, or 0. `name` is "kernel" if a kernel is about to run.
 int FailsAsAsked(const char* name, bool is_call, Library library);
 // Returns `status`. If it is an error that loses the context, all later calls fail with it.
 int NoteLoss(int status);
 
-// Null if the library has no such status.
+// The name and the description of a status. Null if the library has no such status.
 const char* ErrorName(Library library, int status);
 const char* ErrorWords(Library library, int status);
 
@@ -51,7 +51,7 @@ struct Ran {
 struct Watcher {
   void (*queued)(uint32_t correlation);
   void (*ran)(const Ran& ran);
-  void (*cloned)(const void* node, const void* copy);  // The copy is in an instantiated graph.
+  void (*cloned)(const void* node, const void* copy);  // `copy` is the node of the instantiated graph.
 };
 void SetWatcher(const Watcher* watcher);
 // Runs the work and informs the watcher. `node` is null or in an instantiated graph.

@@ -274,7 +274,7 @@ Graph* FindGraph(const Entry& entry, void* handle) {
   return nullptr;
 }
 
-// Only kernels whose code waits may have edges that let them begin early.
+// Adds a node. An edge that lets it begin early is a violation unless the node is a kernel whose code waits.
 GraphNode* AddNode(const Entry& entry, Graph& graph, Work work, std::vector<Edge> after) {
   for (const Edge& edge : after) {
     if (edge.is_early && (work.kind != WorkKind::kKernel || !work.waits))

@@ -52,7 +52,7 @@ struct Graph {
   std::vector<std::shared_ptr<Condition>> conditions;
   Graph* parent = nullptr;  // Set for a body.
   bool is_captured = false;
-  bool is_dead = false;  // A body ends together with the whole graph.
+  bool is_dead = false;  // The graph was destroyed. Its bodies are dead too.
   int instances = 0;
 };
 

@@ -114,7 +114,7 @@ int Enqueue(const Entry& entry, void* stream, Work work) {
 
 bool IsStream(const Entry& entry, void* handle) { return FindStream(entry, handle) != nullptr; }
 
-// The queue of a captured stream is empty.
+// A captured stream needs no check, because its queue is empty.
 int Drain(void* stream) { return RunAll(*static_cast<Stream*>(stream)); }
 
 int DrainAll() {

@@ -203,7 +203,7 @@ class Execution {
     }
   }
 
-  // Adds the memory that Run accesses. The results are the last tensor of a row of kTensors and the sum of statistics.
+  // Adds the memory that Run accesses. Run writes the last tensor of a row of kTensors, and both sums of statistics.
   void AddTouched(const Node& operation, std::vector<CudnnDouble::Touched>& touched) const {
     static const std::map<int, std::vector<int>> kTensors = {
         {kPointwiseOperation, {kPointwiseX, kPointwiseB, kPointwiseT, kPointwiseY}},

@@ -18,8 +18,8 @@ struct ConvolutionArray {
   std::vector<int64_t> dims, strides;
   std::vector<double> elements;
 };
-// Adds to the array that is the result for problem.kind. All kinds add up the products of the forward convolution. The
-// tensors of `problem` are not used.
+// Adds to the array that problem.kind computes: images, weights or outputs. All kinds add up the products of the
+// forward convolution. The tensors of `problem` are not used.
 void Convolve(const ConvolutionProblem& problem, ConvolutionArray& images, ConvolutionArray& weights,
               ConvolutionArray& outputs);
 
@@ -30,12 +30,13 @@ void Convolve(const ConvolutionProblem& problem, ConvolutionArray& images, Convo
 //   3   is a plain engine
 struct CudnnDouble {
   std::function<void(const std::string&)> violated;  // Receives a description of each misuse of the double.
-  // Queues an execution and the memory that it accesses on a stream. If null, executions run at once.
+  // Memory that an execution accesses.
   struct Touched {
     const void* begin;
     size_t bytes;
     bool writes;
   };
+  // Queues an execution on a stream. If null, executions run at once.
   std::function<int(void* stream, std::function<void()>, const std::vector<Touched>&)> enqueue = nullptr;
   std::function<bool(const void* begin, size_t bytes)> is_memory = nullptr;
   bool takes_epilogues = true, takes_sums = true;
