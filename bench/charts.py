@@ -3,7 +3,7 @@ import html
 import re
 
 COLORS = ('#3f74b5', '#d08a2c', '#5a9e5a', '#a05a96', '#888')
-ROW, LETTER = 20, 6.7  # Pixels: of a bar with its gap; of a letter of 12 pixels, about.
+ROW, LETTER = 20, 6.7  # Pixels: height of a bar with its gap, and about the width of a letter.
 STYLE = '''<style>
 :root{color-scheme:light dark}
 body{font:14px/1.5 system-ui,sans-serif;max-width:1200px;margin:0 auto;padding:0 16px 48px}
@@ -30,7 +30,7 @@ def page(title, body):
 
 
 def table(header, rows):
-    """Columns that hold no numbers are aligned as the first one."""
+    """An HTML table. Columns without numbers are left-aligned, as the first one."""
     words = [not any(re.match(r'[-+]?\.?\d', row[i]) for row in rows) for i in range(len(header))]
     cell = lambda tag, i, c: '<%s%s>%s</%s>' % (tag, ' class="l"' if i and words[i] else '', html.escape(c), tag)
     line = lambda tag, cells: '<tr>%s</tr>' % ''.join(cell(tag, i, c) for i, c in enumerate(cells))
@@ -57,7 +57,7 @@ def legend(names, x):
 
 
 def bars(rows, names=(), width=760, scale=lambda value: value):
-    """Rows of (label, [(value, words) or None, ...]): a bar for each name, from where scale() is 0; values may lie below."""
+    """A chart of rows (label, [(value, words) or None, ...]): a bar for each name, from 0 to scale(value), which may be negative."""
     left = 12 + LETTER * max(len(label) for label, _ in rows)
     right = 12 + LETTER * max(len(bar[1]) for _, values in rows for bar in values if bar)
     lengths = [scale(bar[0]) for _, values in rows for bar in values if bar]
@@ -80,7 +80,7 @@ def bars(rows, names=(), width=760, scale=lambda value: value):
 
 
 def stacked(rows, names, width=760, unit=''):
-    """Rows of (label, [value, ...], words): values beside each other, one for each name; all rows on one scale."""
+    """A chart of rows (label, [value, ...], words): a bar with a piece for each name. All rows have one scale."""
     left = 12 + LETTER * max(len(label) for label, _, _ in rows)
     right = 12 + LETTER * max(len(words) for _, _, words in rows)
     pixels = (width - left - right) / (max(sum(values) for _, values, _ in rows) or 1)

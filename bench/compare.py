@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Ours against XLA:CPU on the same HLO texts, arguments and cores; a Markdown table on stdout.
+"""Compares the times of hlokit and XLA:CPU on the same HLO texts, arguments and cores. Prints a Markdown table.
 
     compare.py                                      # testdata/models/*.hlo
     compare.py gpt2_infer lstm_infer --threads 1
     compare.py --interpreter --check --rounds 5 > bench/results/DATE.md
 
-Each round runs XLA:CPU and ours after each other, in a new process each, so that what else the machine does falls on
-both; the figures are medians over the rounds, and the last row is the geometric mean of the ratios. From six rounds on
-there is a 95 % interval of each ratio of run times, from those of the rounds. Needs the Python of
-bench/models/regenerate.sh (build/venv), or any with jax, and build/bin/hlo-run; what cannot be run is a dash and a note
-below the table.
+Each round runs XLA:CPU and then hlokit, each in a new process, so that other load on the machine affects both. Figures
+are medians over the rounds. The last row is the geometric mean of the ratios. With six rounds or more, each ratio of run
+times has a 95 % interval, computed from the ratios of the rounds. Needs the Python of bench/models/regenerate.sh
+(build/venv) or any with jax, and build/bin/hlo-run. A failed run is a dash in the table and a note below it.
 """
 import argparse
 import datetime
@@ -38,7 +37,7 @@ def pin(threads):
 
 
 def last_json(text):
-    """The JSON document in text: all of it, or its last line that is one; None if there is none."""
+    """The JSON document that is the whole text, or else its last line that is a document. None if there is none."""
     for part in [text] + text.splitlines()[::-1]:
         try:
             document = json.loads(part)
@@ -50,7 +49,7 @@ def last_json(text):
 
 
 def find(document, *keys):
-    """The first number under one of the keys, however deep; under a dictionary, its median or total."""
+    """The first number under one of the keys, at any depth. If the value is a dictionary, its median or total."""
     if isinstance(document, list):
         document = dict(enumerate(document))
     if not isinstance(document, dict):
@@ -65,12 +64,12 @@ def find(document, *keys):
 
 
 def run(command, threads, timeout):
-    """(JSON document or None, first line of what went wrong or None, seconds)."""
+    """(JSON document or None, first line of the error or None, seconds)."""
     start = time.perf_counter()
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, preexec_fn=pin(threads))
     except FileNotFoundError:
-        return None, 'not there: ' + os.path.relpath(command[0], ROOT), 0
+        return None, 'no such program: ' + os.path.relpath(command[0], ROOT), 0
     except subprocess.TimeoutExpired:
         return None, 'no end after %g s' % timeout, timeout
     seconds = time.perf_counter() - start
@@ -88,7 +87,7 @@ def run_xla(model, threads, budget, timeout, *flags):
 
 
 def run_ours(binary, model, threads, timeout, *flags):
-    """{'ready_s', 'median_ms'}, each None where the tool does not say."""
+    """({'ready_s', 'median_ms'}, the error or None). A figure that the report lacks is None."""
     command = [binary, '--platform=cpu', '--reference_platform=none', '--bench', '--json', *flags, model]
     document, wrong, _ = run(command, threads, timeout)
     compile_ms = find(document, 'compile_ms')
@@ -96,8 +95,8 @@ def run_ours(binary, model, threads, timeout, *flags):
 
 
 def as_jax_compiles(model, scratch):
-    """The text, or a copy without layouts where its results have others than row by row: XLA:CPU through jaxlib makes them
-    row by row whatever the text says, and ours would be spared the transpose."""
+    """The model's path. If a result is not row-major, the path of a copy without layouts: XLA:CPU through jaxlib always makes
+    row-major results, so hlokit would save a transpose."""
     with open(model, encoding='utf-8') as file:
         text = file.read()
     results = re.search(r'entry_computation_layout=\{.*?->(.*?)\}\s*$', text.split('\n', 1)[0])
@@ -111,7 +110,7 @@ def as_jax_compiles(model, scratch):
 
 
 def run_interpreter(binary, model, threads, timeout, *flags):
-    """Seconds of one run."""
+    """(Seconds of one run or None, the error or None)."""
     command = [binary, '--platform=interpreter', '--reference_platform=none', '--num_repeats=1', '--json', *flags, model]
     document, wrong, seconds = run(command, threads, timeout)
     if wrong:
@@ -151,8 +150,8 @@ def ratio(ours, theirs):
 
 
 def median_interval(values):
-    """(low, high) between which the median of what the values are drawn from lies at 95 %: order statistics, whatever the
-    distribution. None where they are too few (five)."""
+    """The 95 % interval (low, high) of the median of the distribution from which the values are drawn, by order statistics, for
+    any distribution. None for five values or fewer."""
     values, n = sorted(values), len(values)
     outside, k = 2 / 2**n, 0
     while outside <= 0.05:
@@ -162,7 +161,7 @@ def median_interval(values):
 
 
 def geometric_mean(record, theirs, ours):
-    """Of the ratios of medians, where both sides have one."""
+    """The geometric mean of the ratios of medians, over models for which both sides have one."""
     pairs = [(median([a[ours] for a in r['ours']]), median([a.get(theirs) for a in r['xla_cpu']])) for r in record]
     return statistics.geometric_mean([ratio(*pair) for pair in pairs if all(pair)]) if any(map(all, pairs)) else None
 
@@ -193,7 +192,7 @@ def versions(binary):
 
 
 def conditions(options, load_before):
-    """The line above a table. The load before the first run should be near 0: what is more is not ours."""
+    """The line above a table. The load before the first run should be near 0, because it is the load of other programs."""
     return '%s; %s; %d threads, %d rounds; load %.1f before; %s.' % (
         datetime.date.today(), machine(), options.threads, options.rounds, load_before, versions(options.binary))
 
@@ -212,7 +211,7 @@ def models_of(names):
 def common_options(description):
     options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument('--threads', type=int, default=2, help='cores each side is pinned to (default 2)')
-    options.add_argument('--rounds', type=int, default=3, help='(default 3)')
+    options.add_argument('--rounds', type=int, default=3, help='rounds of both sides (default 3)')
     options.add_argument('--budget', type=float, default=3, help='seconds of timed runs of XLA:CPU in a round (default 3)')
     options.add_argument('--timeout', type=float, default=900, help='seconds for one process (default 900)')
     options.add_argument('--binary', default=os.path.join(ROOT, 'build/bin/hlo-run'), help='(default build/bin/hlo-run)')
@@ -221,8 +220,8 @@ def common_options(description):
 
 
 def for_each(models, notes, measure):
-    """Calls measure(file, name) for each model. Ctrl-C, or a program that is not there, ends it with a note: what was
-    measured until then is the caller's to print."""
+    """Calls measure(file, name) for each model. Ctrl-C or a missing program ends the loop with a note, so that the caller can
+    print the earlier results."""
     for model in models:
         name = os.path.splitext(os.path.basename(model))[0]
         print('%s ...' % name, file=sys.stderr)
@@ -237,9 +236,9 @@ def main():
     options = common_options(__doc__)
     options.add_argument('models', nargs='*', help='names in testdata/models, or files (default: all but large/)')
     options.add_argument('--interpreter', action='store_true', help='also time one run of our interpreter')
-    options.add_argument('--check', action='store_true', help='also compare the results of the two')
-    options.add_argument('--own_arguments', action='store_true', help='let hlo-run make its own, not those of XLA:CPU')
-    options.add_argument('--json', metavar='FILE', help='every figure of every round')
+    options.add_argument('--check', action='store_true', help='also compare the results of both sides')
+    options.add_argument('--own_arguments', action='store_true', help='hlo-run generates its own arguments, and does not use those of XLA:CPU')
+    options.add_argument('--json', metavar='FILE', help='write every figure of every round there')
     options = options.parse_args()
 
     flags, rows, notes, record, load_before = options.flags.split(), [], [], [], os.getloadavg()[0]

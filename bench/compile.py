@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""How long until a text is compiled: to SASS of sm_90 against XLA:GPU, and ready on the cpu against XLA:CPU, at first
-and with the first one's code in a cache; two Markdown tables on stdout.
+"""Compares the times of compilation: to SASS of sm_90 with XLA:GPU, and to a program that is ready on the cpu with XLA:CPU,
+without and with compiled code in a cache. Prints two Markdown tables.
 
     compile.py                                       # testdata/models/*.hlo
     compile.py --only cpu gpt2_train FILE.hlo
 
-`sass`: the whole process of `hlo-opt --target=h100 --stage=sass`, which begins with an empty cache and has none. XLA:GPU
-compiles for a described H200 without a GPU, as xla_gpu_peer.py does, autotuning off, with Python's own start, its
-reading of the text and the conversion to StableHLO left out; --peer_python has jax-cuda13-plugin. Wall time and
-processor time (of all threads and of ptxas), the least of the rounds, which take turns.
+`sass`: the whole process of `hlo-opt --target=h100 --stage=sass`, without a cache. XLA:GPU compiles for a described H200
+without a GPU, with autotuning off, as xla_gpu_peer.py does. Its times exclude the start of Python, reading the text, and
+the conversion to StableHLO. --peer_python needs jax-cuda13-plugin. Figures are wall time, and processor time of all
+threads and of ptxas. Both sides take turns, and each figure is the least of the rounds.
 
-`cpu`: from text to ready (compile_ms of `hlo-run --platform=cpu`) in three processes: without a cache, then with an empty
-and a full --cache_dir. XLA:CPU: as in compare.py.
+`cpu`: from text to ready (compile_ms of `hlo-run --platform=cpu`) in three processes: without a cache, with an empty
+--cache_dir, and with the full one. XLA:CPU runs as in compare.py.
 """
 import argparse
 import os
@@ -22,11 +22,11 @@ sys.dont_write_bytecode = True
 import compare
 from kernel_compile import timed
 
-# xla_gpu_peer's run_one with a clock that notes processor time too: that of the compiler lies between the last two looks.
+# Calls xla_gpu_peer's run_one with a clock that also records processor time. The compiler runs between its last two readings.
 PEER = '''
 import argparse, contextlib, importlib.util, io, json, os, sys, tempfile, time
 peer_path, text, cuda = (os.path.abspath(path) if path else path for path in sys.argv[1:4])
-folder = tempfile.TemporaryDirectory()  # It leaves files where it runs.
+folder = tempfile.TemporaryDirectory()  # run_one leaves files in the current folder.
 os.chdir(folder.name)
 spec = importlib.util.spec_from_file_location('peer', peer_path)
 peer = importlib.util.module_from_spec(spec)
@@ -60,7 +60,7 @@ def least(values):
 
 
 def sass(text, options, notes):
-    """[ours wall, ours processor, XLA:GPU's wall, its processor]"""
+    """[wall seconds of hlokit, its processor seconds, wall seconds of XLA:GPU, its processor seconds]"""
     figures = [[], [], [], []]
     for _ in range(options.rounds):
         ours = timed([os.path.join(options.folder, 'hlo-opt'), '--target=h100', '--threads=%d' % options.threads,
@@ -82,7 +82,8 @@ def run_cpu(text, options, *flags):
 
 
 def cpu(text, options, notes):
-    """[ours, with an empty cache, with a full one, of which passes and kernels, kernels from the cache, XLA:CPU's]"""
+    """Seconds of hlokit without a cache, with an empty and with a full one; passes and kernels of the last; seconds of XLA:CPU;
+    kernels from the cache."""
     figures, cached = [[], [], [], [], [], []], '-'
     for _ in range(options.rounds):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Do we read and print what XLA reads and prints? Every text of a corpus, and texts made from it by mutation.
+"""Compares hlokit and XLA in reading and printing every text of a corpus, and texts made from it by mutation.
 
     corpus.py DIR... [--mutants 1000] [--known bench/corpus_deviations.txt]
 
-XLA's parser (through jaxlib; its verifier is not reachable from Python) and `hlo check --verify=off` judge each text; what
-both accept is printed by both, in each form that XLA has a name for, and compared byte for byte. A file with `// -----` lines holds
-several modules: FILE#1, FILE#2, ... Mutants are seeded: small texts with a word or a byte changed, dropped, doubled or moved.
+XLA's parser (through jaxlib, which does not give access to its verifier) and `hlo check --verify=off` judge each text. If
+both accept it, both print it in each form that XLA has a name for, and the bytes are compared. In a file with `// -----`
+lines, the modules are FILE#1, FILE#2, ... Mutants are seeded: small texts with a word, a line or a byte changed.
 
---known lists deviations with their reasons, a line each: `accept|reject|print PATTERN  REASON`, the pattern (of a shell, ?
-for a blank) for "NAME: DETAIL". What is not in it is printed, and makes the exit code 1. The list is for jaxlib 0.12 (Python 3.12); older ones print otherwise and know less.
+--known lists deviations with their reasons, one a line: `accept|reject|print PATTERN  REASON`. PATTERN is a shell
+pattern for "NAME: DETAIL", with ? for a blank. Other deviations are printed and make the exit code 1. The list is for
+jaxlib 0.12 (Python 3.12). Older versions print other forms and reject more.
 Needs the Python of bench/models/regenerate.sh (build/venv) and build/bin/hlo.
 """
 import argparse
@@ -25,8 +26,8 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HLO = os.path.join(ROOT, 'build/bin/hlo')
 LARGEST_MUTANT = 4000  # bytes
-# --hlo_print and further flags; the maker of XLA's options. Texts with elided constants are compared in those forms only that
-# elide them again: XLA makes up values, which the other forms show.
+# The value of --hlo_print, with further flags and the function that makes XLA's options. Texts with elided constants are not
+# compared in the forms of SHOW_CONSTANTS, because these show the values that XLA generates.
 FORMS = {
     'xla': (['--print_large_constants=false'], lambda options: options()),
     'short-parsable': ([], lambda options: options.short_parsable()),
@@ -37,7 +38,7 @@ SHOW_CONSTANTS = ('short-parsable', 'fingerprint')
 
 
 def xla_worker(connection):
-    """Answers (verdict, {form: printed text} or error); XLA aborts the process on some texts."""
+    """Sends (verdict, {form: printed text} or error) for each text. XLA aborts the process on some texts."""
     os.environ.update(JAX_PLATFORMS='cpu', TF_CPP_MIN_LOG_LEVEL='3')
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     from jaxlib import _hlo
@@ -52,7 +53,7 @@ def xla_worker(connection):
 
 
 class Xla:
-    """XLA in a process of its own, a new one after each crash."""
+    """XLA in a separate process, which is started again after each crash."""
 
     def __init__(self):
         self.process = None
@@ -76,7 +77,7 @@ class Xla:
 
 
 def our_verdicts(paths):
-    """{path: '' or the first error}, and a crash as an error that begins with CRASH."""
+    """{path: '' or the first error}. The error of a crash begins with CRASH."""
     verdicts = {}
     for begin in range(0, len(paths), 100):
         chunk = paths[begin:begin + 100]
@@ -101,7 +102,7 @@ def our_print(path, form):
 
 
 def modules(directories, scratch):
-    """(name, path, text) of each module; parts of files are written below `scratch`."""
+    """(name, path, text) of each module. Modules of a file with several are written below `scratch`."""
     for directory in directories:
         for folder, folders, files in sorted(os.walk(directory)):
             folders.sort()
@@ -128,22 +129,22 @@ def written(scratch, name, text):
 
 
 def mutant(rng, text):
-    """One of a dozen kinds of damage, to a word or a byte."""
+    """The text with one of eight kinds of damage."""
     words = [m.span() for m in re.finditer(r'[A-Za-z_][\w.\-]*|\d+|[^\w\s]', text)]
     begin, end = rng.choice(words)
     other_begin, other_end = rng.choice(words)
     kind = rng.randrange(8)
     if kind == 0:  # drop a word
         return text[:begin] + text[end:]
-    if kind == 1:  # double it
+    if kind == 1:  # double a word
         return text[:end] + ' ' + text[begin:]
-    if kind == 2:  # another word in its place
+    if kind == 2:  # replace a word by another
         return text[:begin] + text[other_begin:other_end] + text[end:]
-    if kind == 3:  # cut the text off
+    if kind == 3:  # cut off the text before a word
         return text[:begin]
-    if kind == 4:  # another number
+    if kind == 4:  # replace a word by a number
         return text[:begin] + str(rng.choice([-1, 0, 1, 7, 1 << 31, 1 << 63, 10**20])) + text[end:]
-    if kind == 5:  # a byte
+    if kind == 5:  # replace a byte
         return text[:begin] + chr(rng.randrange(32, 127)) + text[begin + 1:]
     if kind == 6:  # drop a line
         lines = text.split('\n')
@@ -195,8 +196,8 @@ class Tally:
 
     def report(self):
         share = lambda part, whole: '%d of %d (%.1f %%)' % (part, whole, 100 * part / whole) if whole else 'none'
-        print('%s: of what XLA accepts we accept %s; of what it rejects we reject %s; printed alike: %s; '
-              'deviations %d listed, %d not%s' % (
+        print('%s: texts that XLA accepts: we accept %s; texts that XLA rejects: we reject %s; equal prints: %s; '
+              'deviations: %d listed, %d not listed%s' % (
                   self.title, share(self.accepted, self.xla_accepts), share(self.rejected, self.xla_rejects),
                    ', '.join('%s %s' % (form, share(same, self.printed[form])) for form, same in self.same_print.items()), self.listed, len(self.unknown),
                   '; XLA died on %d' % self.peer_died if self.peer_died else ''))
@@ -229,7 +230,7 @@ def read_known(path):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument('directories', nargs='+', metavar='DIR')
-    options.add_argument('--mutants', type=int, default=1000, help='how many (default 1000)')
+    options.add_argument('--mutants', type=int, default=1000, help='number of mutants (default 1000)')
     options.add_argument('--seed', type=int, default=0)
     options.add_argument('--known', default=os.path.join(ROOT, 'bench/corpus_deviations.txt'), metavar='FILE')
     options.add_argument('--keep', metavar='DIR', help='keep the mutants there')

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Partitions the programs for several devices, and compares with XLA's partitioner and with the recorded results.
+"""Partitions programs for several devices. Compares with XLA's partitioner and with recorded results.
 
     devices.py FOLDER [--only=WORD]
 
-FOLDER holds NAME.before.hlo (the text before XLA's passes), NAME.after_spmd.hlo (after its partitioner) and NAME.npz
-(whole arguments and results), also in subfolders. For each NAME it runs XLA's text and ours in the interpreter on all
-devices and compares the results with the recorded ones. NAME.before.hlo states the shardings of the results. Bytes are
-those of the results of collectives on one device ('hlo inspect collectives'). Exit code 1 if XLA's text does not match.
+FOLDER and its subfolders have NAME.before.hlo (the text before XLA's passes), NAME.after_spmd.hlo (the text after its
+partitioner) and NAME.npz (whole arguments and results). For each NAME, the interpreter runs the partitioned programs of
+XLA and of hlokit on all devices, and the results are compared with the recorded ones. NAME.before.hlo states the
+shardings of the results. Bytes are the sizes of the results of collectives on one device ('hlo inspect collectives').
+The exit code is 1 if a program of XLA does not match.
 """
 import argparse
 import collections
@@ -21,7 +22,7 @@ VERDICTS = ('MATCH', 'MISMATCH', 'INCONCLUSIVE')
 
 
 def last_line(command):
-    """The exit code, and the line of the verdict, or else the last line of the output or of the error."""
+    """The exit code, and the line of the verdict. Without a verdict, the last line of the output or of the errors."""
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     except subprocess.TimeoutExpired:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compares the splits of values with those of XLA's propagation.
+"""Compares the splits of values with the splits that XLA's propagation chooses.
 
     devices_splits.py FOLDER...
 
 Each FOLDER has one program's dump by XLA_FLAGS='--xla_dump_to=FOLDER --xla_dump_hlo_as_text
 --xla_dump_hlo_pass_re=.*(spmd|sharding).*|shardy-xla': the text before and after the pass shardy-xla.
-sharding-propagation runs on the text before it. XLA renames values, so values are matched by opcode, shape and op_name. Values
-without a choice are left out: parameters, constants, tuples, broadcasts and scalars.
+sharding-propagation runs on the text before shardy-xla. XLA renames values, so values are matched by opcode, shape and
+op_name. Values whose split is not a choice are left out: parameters, constants, tuples, broadcasts and scalars.
 """
 import collections
 import pathlib

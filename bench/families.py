@@ -1,5 +1,4 @@
-"""Small programs whose speed is looked at, one function each: families of kernels, and everyday code, at sizes that take
-milliseconds.
+"""Writes small programs, one function each: families of kernels, and everyday code, at sizes that take milliseconds.
 
     build/venv/bin/python bench/families.py build/families && bench/compare.py build/families/*.hlo
 """

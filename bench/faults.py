@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Is a planted fault found, by one command, in under a minute? A Markdown table on stdout.
+"""Tests that one command finds each planted fault in under a minute. Prints a Markdown table.
 
-    faults.py                                       # all of them, with build/bin
+    faults.py                                       # all rows, with build/bin
     faults.py --only 'kernel|nan' --limit 60
 
-Each row plants a fault by itself, runs one command as a user would who knows nothing of it, and looks for the name of what
-was planted in what the command prints. A row is located when that name is there; it is late when it came after more than
---limit seconds. Exits 1 where a row is either missed or late. Triage and reducing go on behind the name, to a smaller module.
+Each row plants a fault and runs one command, as a user would who does not know the fault, and looks for the fault's name
+in the output. A row is located if the name appears, and late if it appears after more than --limit seconds. Triage and
+reduction then continue to a smaller module. The exit code is 1 if a row is not located or late.
 """
 import argparse
 import datetime
@@ -24,7 +24,7 @@ CPU = '--platform=cpu'
 
 
 def kernel(kind, fault, told):
-    """A fault in the only kernel of bench/faults/KIND.hlo; `told`: the kind as the report has it."""
+    """A row with a fault in the only kernel of bench/faults/KIND.hlo. `told` is the kind in the words of the report."""
     return ('a %s kernel: %s' % (kind, fault), 'bench/faults/%s.hlo' % kind,
             'hlo-run %s --nolibraries --inject=kernel:*:%s $MODULE' % (CPU, fault),
             r"who is wrong: kernel '[^']*' \(kernel, %s" % told)
@@ -35,7 +35,7 @@ ZEROS = '--inject=pass:algsimp#1:drop_add_zero_sign "--arg=x={{-0,-0,-0},{1,2,3}
 SIGN = 'testdata/cli/reproducer_of_a_run.hlo'
 MODEL = 'testdata/models/%s.hlo'
 
-# What is planted, in what, the command ($MODULE is the module, $TMP a folder of the row), what it has to print.
+# The fault, its module, the command ($MODULE is the module, $TMP a folder of the row), and the pattern that it has to print.
 FAULTS = [
     ('a rewrite that loses a sign', SIGN, 'hlo-bisect %s %s $MODULE' % (CPU, ZEROS),
      r'(?s)culprit: pass instance \d+, algsimp#1.*fault\.drop_add_zero_sign'),
@@ -100,7 +100,7 @@ FAULTS = [
 
 
 def run(command, module, binaries, told, timeout):
-    """Seconds until it has printed what it has to, or None; seconds in all; what it printed."""
+    """Seconds until the output matches `told`, or None; seconds until the command ended; the output."""
     with tempfile.TemporaryDirectory() as folder:
         env = dict(os.environ, TMP=folder, MODULE=module, PATH=os.path.abspath(binaries) + ':' + os.environ['PATH'])
         begin = time.time()
@@ -118,8 +118,8 @@ def run(command, module, binaries, told, timeout):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument('--only', default='', help='rows whose text matches this regular expression')
-    options.add_argument('--limit', type=float, default=60, help='seconds of one command (default 60)')
-    options.add_argument('--timeout', type=float, default=600, help='seconds after which a command is interrupted')
+    options.add_argument('--limit', type=float, default=60, help='seconds until a fault must be named (default 60)')
+    options.add_argument('--timeout', type=float, default=600, help='seconds after which a command is interrupted (default 600)')
     options.add_argument('--binaries', default=os.path.join(ROOT, 'build', 'bin'))
     options = options.parse_args()
     load = os.getloadavg()[0]

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""How many kernels the passes leave and what they move, against XLA:GPU: bench/xla-gpu-kernels.csv of the corpus.
+"""Compares how many kernels the passes leave, and the bytes these kernels move, with XLA:GPU.
 
     fusion.py SHARED DIR... [--pipeline default] [--target h200] [--write FILE]
 
-SHARED has bench/*.hlo and bench/xla-gpu-kernels.csv; each DIR, or a folder below it, has other modules that the table
-names. Rows of several partitions are left out: no partitioner runs here. Two figures, by `hlo inspect cost`, loops by
-their trips, where those are known (else once, in both columns):
+SHARED has bench/*.hlo and XLA's figures, bench/xla-gpu-kernels.csv. Each DIR and the folders below it have the other
+modules of that table. Rows of several partitions are left out, because no partitioner runs here. Two figures come from
+`hlo inspect cost`. A loop counts with its trips, or once on both sides if they are unknown.
 
-    text       what hlo-opt prints: a fusion, a library call or fill, and what stands outside of fusions; a region is one.
-               No library is asked, so regions that nothing else takes are not put together
-    compiled   what runs: regions that no kernel takes are apart, and a fusion is as many launches as its plan has kernels
+    text       kernels in the text that hlo-opt prints: fusions, library calls, fills, and instructions outside of fusions.
+               A region is one. Passes that exist only for a library are off
+    compiled   launches of the compiled program: regions that no kernel computes are split up, and a fusion has as many
+               launches as its plan has kernels
 
-Bytes are what those read and write, without caches and without what the kernels of one plan leave each other. Constants
-whose elements a text does not have are made up, as XLA makes up its own: none can be in a kernel otherwise.
+Bytes are the bytes that these kernels read and write, without caches and without the arrays between the kernels of one
+plan. Elided constants get random values, as in XLA. Otherwise no kernel could contain them.
 
-Exits 1 where a module is not to be had or does not pass.
+The exit code is 1 if a module is missing or fails.
 """
 import argparse
 import csv
@@ -28,8 +29,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTITIONED = 'partitions_per_device'
 STAGES = {'text': 'hlo', 'compiled': 'hlo-backend'}
 FOR_LIBRARIES = ['statistics-fusion', 'attention-gradient-fusion']
-# What the project is to reach of each: geometric means, and the share of rows that may be above 1 (kernels) and 1.05
-# (bytes).
+# The project's goals for each figure: the geometric mean of the ratios, and the ratio that only the share MOST_ABOVE of the rows
+# may exceed.
 GOALS = {('text', 'kernels'): (0.65, 1.0), ('text', 'bytes'): (0.85, 1.05),
          ('compiled', 'kernels'): (0.50, 1.0), ('compiled', 'bytes'): (0.65, 1.05)}
 MOST_ABOVE = {'text': '5 %', 'compiled': 'none without a reason'}
@@ -41,7 +42,7 @@ def files_below(folders):
 
 
 def cost(path, flags, target, binaries):
-    """What `hlo inspect cost` says of what hlo-opt makes of it with these flags; or, as text, what went wrong."""
+    """The report of `hlo inspect cost` on the output of hlo-opt with these flags, or the error as text."""
     done = subprocess.run([os.path.join(binaries, 'hlo-opt'), '--target=' + target, *flags, path], capture_output=True, text=True)
     if done.returncode == 0:
         done = subprocess.run([os.path.join(binaries, 'hlo'), 'inspect', 'cost', '--json', '--target=' + target, '-'],
@@ -50,7 +51,7 @@ def cost(path, flags, target, binaries):
 
 
 def measure(path, options):
-    """{('text', 'kernels'): ..., ...}, or what went wrong."""
+    """{('text', 'kernels'): ..., ...}, or the error as text."""
     found = {}
     for figure, stage in STAGES.items():
         flags = ['--pipeline=' + options.pipeline, '--stage=' + stage, '--fill_elided_constants=random',
@@ -105,8 +106,8 @@ def main():
     parser.add_argument('--pipeline', default='default')
     parser.add_argument('--target', default='h200')
     parser.add_argument('--bin', default=os.path.join(ROOT, 'build/bin'))
-    parser.add_argument('--only', default='', help='a part of the names of the rows')
-    parser.add_argument('--write', help='the table as a file too')
+    parser.add_argument('--only', default='', help='only rows whose name contains this')
+    parser.add_argument('--write', help='also write the table to this file')
     options = parser.parse_args()
     bench = os.path.join(options.shared, 'bench')
     files = files_below(options.folders)
@@ -125,7 +126,7 @@ def main():
                          'xla': {'kernels': int(xla['kernels']), 'bytes': int(xla['bytes_moved'])}})
     for row in rows:
         row['ratios'] = {key: row['ours'][key] / row['xla'][key[1]] for key in GOALS}
-    # Worst first, by the product of both of what runs.
+    # The worst rows come first, by the product of the two `compiled` ratios.
     rows.sort(key=lambda row: -row['ratios']['compiled', 'kernels'] * row['ratios']['compiled', 'bytes'])
     lines = summary(rows) + [''] + table(rows) + [''] + failed if rows else failed
     print('\n'.join(lines))

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Ours against XLA:GPU on the same HLO texts and the same GPU; a Markdown table on stdout.
+"""Compares the times of hlokit and XLA:GPU on the same HLO texts and the same GPU. Prints a Markdown table.
 
     gpu_race.py testdata/models/*.hlo
     gpu_race.py --hlo bin --library_path /usr/local/cuda/lib64 --deadline 120 a.hlo b.hlo > table.md
 
-XLA:GPU runs first, through the jaxlib of this Python, all texts in one process; then ours, each in a process of its own.
-XLA's figure is the time of one execution among many that are queued after each other, arguments in the GPU's memory
-(donated ones are given anew, and then each is waited for); ours is the time of one execution on the GPU's own clock,
-and beside it the time until the host knows that it has ended. A queue may be fed more slowly than it is worked off:
-what takes XLA less than 40 us is marked, and no part of the mean. Text to ready is reading, passes
-and code, caches empty; XLA's tunes products on the way. --deadline: seconds for each side; what is not reached is a
-dash.
+XLA:GPU runs first, through the jaxlib of this Python, all texts in one process. Then hlokit runs each text in its own
+process. XLA's figure is the mean time of executions that are queued one after the other, with arguments in the GPU's
+memory. If the program consumes donated arguments, they are made again and each execution is waited for. hlokit's figures
+are the time of one execution on the GPU's clock, and the time until the host knows that it has ended. The host may queue
+executions more slowly than the GPU runs them, so ratios below 40 us of XLA are marked and not part of the mean. `ready`
+is the time from text to code, with empty caches. XLA autotunes products in this time. --deadline is in seconds for each
+side. Texts that are not reached are a dash.
 """
 import argparse
 import importlib.metadata
@@ -26,17 +26,17 @@ import time
 options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 options.add_argument('models', nargs='+', metavar='MODEL.hlo')
 options.add_argument('--hlo', default='build/bin', help='folder of hlo-run (default build/bin)')
-options.add_argument('--library_path', default='', help='as of hlo-run')
+options.add_argument('--library_path', default='', help='the flag --library_path of hlo-run')
 options.add_argument('--flags', default='', help='more flags for hlo-run')
-options.add_argument('--budget', type=float, default=0.3, help='seconds of timed runs (default 0.3)')
-options.add_argument('--deadline', type=float, default=1e9)
-options.add_argument('--no_xla', action='store_true', help='ours alone')
-options.add_argument('--stablehlo', default='', metavar='DIR', help='what --convert left there, for a jaxlib that reads no HLO')
-options.add_argument('--convert', metavar='DIR', help='nothing else; needs no GPU')
+options.add_argument('--budget', type=float, default=0.3, help='seconds of timed runs of each side (default 0.3)')
+options.add_argument('--deadline', type=float, default=1e9, help='seconds for each side')
+options.add_argument('--no_xla', action='store_true', help='do not run XLA')
+options.add_argument('--stablehlo', default='', metavar='DIR', help='folder of the files that --convert wrote, for a jaxlib that cannot read HLO')
+options.add_argument('--convert', metavar='DIR', help='only convert the texts to StableHLO in this folder, which needs no GPU')
 options.add_argument('--xla_worker', action='store_true', help=argparse.SUPPRESS)
 options = options.parse_args()
 
-FEEDING_US = 40  # A bound chosen to be well above what an execution costs the host; not measured.
+FEEDING_US = 40  # Chosen, not measured, to be well above the time that the host needs to queue an execution.
 
 
 def name_of(path):
@@ -44,7 +44,7 @@ def name_of(path):
 
 
 def stablehlo_of(path):
-    """What XLA's clients take in place of HLO: (MLIR text, [[dtype, dims] of each parameter])."""
+    """The input of XLA's clients, which do not accept HLO: (MLIR text, [[dtype, dims] of each parameter])."""
     from jaxlib import _hlo, _jax
     with open(path) as file:
         module = _hlo.hlo_module_from_text(file.read())
@@ -123,7 +123,7 @@ class Xla:
 
 
 def xla_worker(models):
-    """One line of JSON a model, at once: what follows a crash is another worker's."""
+    """Prints a line of JSON for each model immediately, so that after a crash another worker continues with the next model."""
     xla = Xla()
     for path in models:
         print(json.dumps({'name': name_of(path), 'begun': True}), flush=True)
@@ -220,7 +220,7 @@ def main():
         kernels = our.get('kernels')
         if kernels is not None:
             kernels = '%d + %d' % (kernels, our.get('library_calls', 0))
-        # At once: whoever is stopped has what was measured.
+        # Printed immediately, so that an interrupted run has the rows until then.
         print('| %s | %s | %s | %s | %s%s | %s | %s | %s | %s |' % (
             name, text(ms), text(our.get('run_ms')), text(xla_ms), text(ratio), mark, kernels, text(ready, 4),
             text(xla_ready, 4), text(ready_ratio)), flush=True)

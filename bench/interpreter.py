@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The interpreter against XLA:CPU on the same HLO texts, arguments and cores: Markdown tables on stdout.
+"""Compares the interpreter with XLA:CPU on the same HLO texts, arguments and cores. Prints Markdown tables.
 
     interpreter.py                                  # bench/interp and testdata/models
-    interpreter.py --models DIR                     # and the models below DIR that NAMES lists, and where
-    interpreter.py FILE.hlo...                      # these
+    interpreter.py --models DIR                     # also the models below DIR that NAMES lists
+    interpreter.py FILE.hlo...                      # only these files
 
-By family of op, then by model: milliseconds of either, their ratio, the interpreter's peak memory, and how far the results are
-apart: the largest |ours - XLA's| of any output over the largest |XLA's| of it. Both sides take turns; the figures are medians
-over the rounds. Needs what compare.py needs.
+The tables are by family of ops, and by model. Columns are the milliseconds of both sides, their ratio, the interpreter's
+peak memory, and the difference: the largest |ours - XLA's| of an output divided by its largest |XLA's|. The sides take
+turns, and the figures are medians over the rounds. Needs the same programs as compare.py.
 """
 import math
 import os
@@ -18,13 +18,13 @@ import tempfile
 import compare
 
 FAMILIES = ('dot', 'conv', 'elementwise', 'reduce')
-# What of a corpus of models fits a small machine.
+# The models of a corpus that fit into the memory of a small machine.
 NAMES = ('imagenette.inference-1gpu', 'imagenette.training', 'resnet50.inference-1gpu', 'cappa.inference-1gpu',
          'resnet50_keras_jax_f32', 'dlrm_keras_jax_f32_train_step', 'bench_mass_matrix_35', 'diffrax.b380012920')
 
 
 def interpret(options, model, flags):
-    """({'run_ms', 'megabytes'}, what went wrong or None)."""
+    """({'run_ms', 'megabytes'}, the error or None)."""
     command = [options.binary, '--platform=interpreter', '--reference_platform=none', '--num_repeats=%d' % options.repeats,
                '--json', *flags, model]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -39,7 +39,7 @@ def interpret(options, model, flags):
 
 
 def finite_share(outputs):
-    """Of the float results in a .npz, 16-bit ones left out."""
+    """The share of finite numbers among the float results in a .npz, without 16-bit ones."""
     code = '''
 import sys, numpy as np
 floats = [a for a in np.load(sys.argv[1]).values() if a.dtype.kind in 'fc']
@@ -58,7 +58,7 @@ def row_of(options, model, notes):
     with tempfile.TemporaryDirectory() as scratch:
         args, expected, actual = (os.path.join(scratch, f + '.npz') for f in ('args', 'expected', 'actual'))
         for turn in range(options.rounds):
-            # Ours makes the arguments, such that the results are finite.
+            # hlokit makes the arguments, because it chooses them so that results are finite.
             given = ['--args=' + args] if turn else ['--save_args=' + args, '--save_outputs=' + actual]
             answer, wrong = interpret(options, model, flags + given)
             if wrong:
@@ -94,7 +94,7 @@ def print_table(title, rows):
 def main():
     options = compare.common_options(__doc__)
     options.add_argument('files', nargs='*', metavar='FILE.hlo')
-    options.add_argument('--models', metavar='DIR', action='append', default=[], help='where the models of NAMES are')
+    options.add_argument('--models', metavar='DIR', action='append', default=[], help='folder of the models of NAMES')
     options.add_argument('--repeats', type=int, default=3, help='runs of the interpreter in a round (default 3)')
     options = options.parse_args()
     load_before, notes = os.getloadavg()[0], []

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""What compiling kernels costs: two binaries on the same models, and where the time of the second goes.
+"""Compares the cost of compiling kernels by two binaries on the same models, and splits the second one's time by phase.
 
     kernel_compile.py PARENT THIS                   # folders with hlo-opt and hlo-run, e.g. ../parent/build/bin build/bin
     kernel_compile.py PARENT THIS gpt2_train --isas avx2 --rounds 5 --ptxas
 
-`ptx`: `hlo-opt --stage=ptx --target=h100` less the same to `--stage=kernels` (text, passes, plans and building, which is
-the row's `plan, build`). The parent's has one thread if it is older than 2026-11-23. `host`: kernels_ms of `hlo-run
---platform=cpu`, from kernels to code in memory, on --threads threads. Wall and processor seconds (user and system, of
-all threads), the least of the rounds, which take turns. The phases are those that the log of `compile_times` tells, in
-processor seconds; a binary that has no such log has none. ptxas, which runs in processes of its own, is timed with
---ptxas: the difference of --stage=ptxas and --stage=ptx.
+`ptx`: the time of `hlo-opt --stage=ptx --target=h100` minus the time of `--stage=kernels`. The latter (text, passes,
+plans and building) is the column `plan, build`. A parent older than 2026-11-23 uses one thread. `host`: kernels_ms of
+`hlo-run --platform=cpu`, from kernels to code in memory, on --threads threads. Times are wall seconds, and processor
+seconds (user and system, of all threads). The binaries take turns, and each figure is the least of the rounds. The phases
+are processor seconds from the log of `compile_times`. A binary without that log has none. --ptxas also times ptxas, which
+runs in separate processes: the time of --stage=ptxas minus the time of --stage=ptx.
 """
 import argparse
 import json
@@ -42,7 +42,7 @@ def timed(command, threads, **environment):
 
 
 def phases_in(log, target):
-    """{'kernels', 'compiled', 'lower', 'passes', 'code', 'load'}, summed over the lines of the log; {} without one."""
+    """{'kernels', 'compiled', 'lower', 'passes', 'code', 'load'}, summed over the lines of the log. Empty without lines."""
     found = {}
     for match in LINE.finditer(log):
         if match.group(1) != target:
@@ -75,7 +75,7 @@ def host(folder, model, options, isa):
 
 
 def least(rows):
-    """Of each figure the least of the rounds."""
+    """The least value of each figure over the rounds."""
     return {key: min(row[key] for row in rows if key in row) for row in rows for key in row}
 
 
@@ -86,8 +86,8 @@ def main():
     parser.add_argument('models', nargs='*', default=['resnet50_train_f32', 'gpt2_train'])
     parser.add_argument('--threads', type=int, default=2)
     parser.add_argument('--rounds', type=int, default=3)
-    parser.add_argument('--isas', default='avx2,native', help='levels of instructions of the host rows')
-    parser.add_argument('--ptxas', action='store_true', help='time ptxas as well')
+    parser.add_argument('--isas', default='avx2,native', help='instruction set levels of the host rows (default avx2,native)')
+    parser.add_argument('--ptxas', action='store_true', help='also time ptxas')
     options = parser.parse_args()
     options.binary = os.path.join(options.this, 'hlo-run')
     load_before, rows = os.getloadavg()[0], []

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Ours and XLA:CPU against kernels written by hand; a Markdown table of GB/s on stdout.
+"""Compares hlokit and XLA:CPU with hand-written kernels. Prints a Markdown table of GB/s.
 
     kernels.py                  # bench/kernels/*.hlo, 2 threads
     kernels.py --threads 1 --no_xla
 
-Builds bench/kernels/baseline.cpp with g++ -O3 -march=native into build/bench. GB/s = the bytes of the entry's inputs and
-results, once each, over the median run. The first row is the ceiling: the fastest copy. Rounds interleave the three.
+Builds bench/kernels/baseline.cpp with g++ -O3 -march=native into build/bench. GB/s are the bytes of the entry's arguments
+and results, each counted once, divided by the median time of a run. The first row is the fastest copy, an upper limit.
+The three take turns.
 """
 import json
 import os
@@ -43,7 +44,7 @@ def gb_per_s(kernel, milliseconds):
 
 def main():
     options = compare.common_options(__doc__)
-    options.add_argument('--no_xla', action='store_true', help='leave XLA:CPU out')
+    options.add_argument('--no_xla', action='store_true', help='do not run XLA:CPU')
     options = options.parse_args()
 
     load_before, binary, flags, notes = os.getloadavg()[0], build(), options.flags.split(), []

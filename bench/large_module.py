@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes an HLO module of about so many megabytes: layers as JAX lowers them, with metadata and a reducer each.
+"""Writes an HLO module of about MEGABYTES: layers as JAX lowers them, each with metadata and a reducer.
 
     large_module.py MEGABYTES FILE.hlo
 """

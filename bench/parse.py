@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Our parser against XLA's on the same texts, one thread, by turns in one run; Markdown tables on stdout.
+"""Compares the parsers of hlokit and XLA on the same texts with one thread. Prints Markdown tables.
 
     parse.py FILE.hlo... [--largest 10] [--rounds 5] [--generated 100]
 
-XLA's is the parser alone, through jaxlib; it does not verify. Ours is timed without its verifier and with it, freeing
-the module counted on both sides. In each round either side has its best of several; the tables have medians over the
-rounds. Texts that either refuses are a line below the table. The second table is `hlo check` on modules of
-bench/large_module.py, up to --generated megabytes, in a process of its own: seconds and peak memory. The third is what an
-error in the middle of such a module costs, against the module without it, the verifier off.
+XLA's time is the time of its parser alone, through jaxlib, which does not verify. hlokit is timed without and with its
+verifier. Both times include freeing the module. Both sides take turns. In each round, each has the best time of several
+runs, and the tables have medians over the rounds. Texts that a side rejects are in a line below the table. The second
+table has seconds and peak memory of `hlo check` in its own process, on modules of bench/large_module.py of up to
+--generated megabytes. The third table compares the time for such a module with the time if it has an error in the middle,
+without the verifier.
 Needs the Python of bench/models/regenerate.sh (build/venv) and build/bin/hlo.
 """
 import argparse
@@ -26,9 +27,9 @@ HLO = os.path.join(ROOT, 'build/bin/hlo')
 
 options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 options.add_argument('files', nargs='+', metavar='FILE.hlo')
-options.add_argument('--largest', type=int, default=0, metavar='N', help='only the N largest that both accept')
-options.add_argument('--rounds', type=int, default=5, metavar='N', help='how often either side has its turn (default 5)')
-options.add_argument('--generated', type=int, default=100, metavar='MB', help='largest generated module; 0: none')
+options.add_argument('--largest', type=int, default=0, metavar='N', help='only the N largest texts that both accept')
+options.add_argument('--rounds', type=int, default=5, metavar='N', help='rounds of both sides (default 5)')
+options.add_argument('--generated', type=int, default=100, metavar='MB', help='largest generated module (default 100). 0: none')
 options = options.parse_args()
 
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
@@ -38,7 +39,7 @@ from jaxlib import _hlo
 
 
 def xla_seconds(text, least=0.5):
-    """The best of at least three; None when XLA refuses the text."""
+    """The best time of at least three runs. None if XLA rejects the text."""
     best, runs, start = math.inf, 0, time.perf_counter()
     try:
         while runs < 3 or time.perf_counter() - start < least:
@@ -53,7 +54,7 @@ def xla_seconds(text, least=0.5):
 
 
 def our_seconds(path):
-    """(parse, parse and verify), or None when ours refuses the text."""
+    """Seconds of parsing, and of parsing and verifying. None if hlokit rejects the text."""
     run = subprocess.run([HLO, 'check', '--bench', path], capture_output=True, text=True)
     match = re.search(r'parse ([\d.]+) ms.*verify ([\d.]+) ms', run.stdout)
     return match and (float(match[1]) * 1e-3, (float(match[1]) + float(match[2])) * 1e-3)
@@ -86,7 +87,7 @@ def compare(paths):
             parse.append(ours[0])
             both.append(ours[1])
         rate = lambda seconds: megabytes / statistics.median(seconds)
-        # Of one round, so that what else the machine did then slowed both.
+        # The ratios of single rounds, because other load slows both sides of a round.
         ratio = lambda ours: statistics.median(x / y for x, y in zip(theirs, ours))
         parse_ratios.append(ratio(parse))
         both_ratios.append(ratio(both))
@@ -101,7 +102,7 @@ def compare(paths):
         print('\nRefused by one of the two: ' + ', '.join(refused))
 
 
-# In a small process of its own: the peak of a child begins with that of the process it is forked from.
+# Runs in a small process, because the peak of a child begins with the peak of the process that forks it.
 CHECK = '''
 import os, sys, time
 begin = time.perf_counter()

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Is a pass right on a program that nobody here wrote? Pairs of FILE.hlo and a pass, drawn: each instance of the pass in a
-pipeline, where one changes the module, is judged by itself (hlo-opt --check_each_pass).
+"""Tests passes on programs of other projects. Draws pairs of a pass and a text, and judges each instance of the pass that
+changes the module (hlo-opt --check_each_pass).
 
     pass_pairs.py --count=100 --seed=7 ../shared/corpus/xla-hlo
 
-A pass runs in preset default or 2022, whichever has it (drawn, where both do), behind all that stands before it there; one
-of neither runs alone. A pair that changes nothing, that the interpreter cannot run, or that takes longer than --timeout, is
-drawn again, and counted. Exits 1 where a pass is wrong or cannot be judged; each such pair is a command that shows it.
+A pass runs in the preset default or 2022 that contains it (drawn if both do), after the passes before it there. A pass
+that neither contains runs alone. If a pair changes nothing, takes longer than --timeout, or the interpreter cannot run
+it, it is counted and another pair is drawn. The exit code is 1 if a pass is wrong or cannot be judged. The command that
+shows it is printed.
 """
 import argparse
 import collections
@@ -17,7 +18,7 @@ import shlex
 import subprocess
 import sys
 
-# As a collective of one device, or a generator whose state has another type.
+# Errors of programs that the interpreter cannot run, such as a collective of one device.
 NOT_RUN = r'\[R\d+\]|has no implementation in the interpreter|is not supported by the interpreter'
 
 
@@ -42,7 +43,7 @@ def draw(options, rng, passes, presets, texts):
 
 
 def judge(options, command):
-    """What came of it, and the report."""
+    """The outcome in words, and the report."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout)
     except subprocess.TimeoutExpired:
@@ -64,7 +65,7 @@ def main():
     parser.add_argument('--binary', default='build/bin/hlo-opt')
     parser.add_argument('--count', type=int, default=100)
     parser.add_argument('--seed', type=int, default=random.SystemRandom().getrandbits(32))
-    parser.add_argument('--timeout', type=float, default=30, help='seconds for a pair')
+    parser.add_argument('--timeout', type=float, default=30, help='seconds for a pair (default 30)')
     options = parser.parse_args()
     rng = random.Random(options.seed)
     listed = output(options.binary, '--list_passes')

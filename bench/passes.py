@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Our passes against XLA:CPU's whole compile of the same texts, by turns in one run; a Markdown table on stdout.
+"""Compares the time of all passes of hlokit with XLA:CPU's time to compile the same texts. Prints a Markdown table.
 
     passes.py FILE.hlo... [--largest 10] [--rounds 3] [--pipeline 2022]
 
-Ours is the wall time of all passes and of what the pipeline does between them (hlo opt --time_passes=json), from a module
-in memory to the scheduled one; XLA's is that of its compiler on a program in memory: its passes and its code. Both may use the same
-cores. Least of the rounds. `largest` is the pass that takes most of ours, all of its runs together. What either refuses, or
-XLA does not end within --timeout, is a line below the table and counts for none of the --largest.
-Exits 1 where the geometric mean of XLA's time by ours is below --least, or a pass takes more than --share of a module's.
+hlokit's time is the wall time of all passes and of the pipeline's own work between them (hlo opt --time_passes=json), from
+a module in memory to the scheduled module. XLA's time is its compiler's, passes and code, on a program in memory. Both
+use the same cores and take turns. Figures are the least of the rounds. `largest` is the pass with the largest share of
+hlokit's time, all its runs together. A text that a side rejects, or that XLA does not compile within --timeout, is a line
+below the table and does not count for --largest.
+The exit code is 1 if the geometric mean of XLA's time divided by hlokit's is below --least, or if a pass takes more than
+--share of a module's time.
 """
 import collections
 import json
@@ -20,7 +22,7 @@ import compare
 
 
 def ours(path, options):
-    """({'s', 'largest', 'share'}, None), or (None, what went wrong)."""
+    """({'s', 'largest', 'share'}, None), or (None, the error)."""
     command = [os.path.join(os.path.dirname(options.binary), 'hlo-opt'), '--time_passes=json', '--pipeline=' + options.pipeline,
                *options.flags.split(), '-o', os.devnull, path]
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=compare.pin(options.threads))
@@ -41,7 +43,7 @@ def least(rounds):
 
 
 def measure(path, options):
-    """([of ours, of XLA's], None), or (None, what went wrong)."""
+    """((the best of hlokit, the best of XLA), None), or (None, the error)."""
     own, theirs = [], []
     for _ in range(options.rounds):
         one, wrong = ours(path, options)
@@ -58,10 +60,10 @@ def measure(path, options):
 def main():
     arguments = compare.common_options(__doc__)
     arguments.add_argument('files', nargs='+', metavar='FILE.hlo')
-    arguments.add_argument('--largest', type=int, default=0, metavar='N', help='only the N largest that both take')
-    arguments.add_argument('--pipeline', default='default', help='default, 2022 or a file')
-    arguments.add_argument('--least', type=float, default=20, help='XLA by ours, geometric mean (default 20)')
-    arguments.add_argument('--share', type=float, default=0.25, help='of one pass in all (default 0.25)')
+    arguments.add_argument('--largest', type=int, default=0, metavar='N', help='only the N largest texts that both compile')
+    arguments.add_argument('--pipeline', default='default', help='default, 2022, or a file with a pipeline')
+    arguments.add_argument('--least', type=float, default=20, help="least geometric mean of XLA's time divided by hlokit's (default 20)")
+    arguments.add_argument('--share', type=float, default=0.25, help='largest share of one pass in the time of all (default 0.25)')
     options = arguments.parse_args()
 
     rows, notes, ratios, shares, load_before = [], [], [], [], os.getloadavg()[0]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Programs of libraries with arguments and results, from text to verdict; a Markdown table on stdout.
+"""Runs programs of libraries with their arguments and results, from text to verdict. Prints a Markdown table.
 
     programs.py FOLDER                          # programs/ of programs.tar.xz, with its index.json
-    programs.py FOLDER --before OLD/hlo-run     # the same with another binary, beside it
+    programs.py FOLDER --before OLD/hlo-run     # also the verdicts of another binary
 
-Each program runs as a user would run it: `hlo-run --args=X.npz --reference=X.npz X.hlo`. Whether the results lie within
-their tolerances is not asked of hlo-run: they are kept and compared here, by the rule that the index has for each result.
+Each program runs as a user would run it: `hlo-run --args=X.npz --reference=X.npz X.hlo`. The column `results` does not
+come from hlo-run: the results are saved, and compared here by the rule that the index has for each.
 Needs the Python of bench/models/regenerate.sh (build/venv), or any with numpy.
 """
 import argparse
@@ -30,7 +30,7 @@ except ImportError:
 
 
 def numbers(array, shape):
-    """The values of an array, which holds raw bits where numpy has no such type."""
+    """The values of an array. It has raw bits if NumPy lacks the type."""
     if array.dtype.kind == 'V':
         array = array.view(f'u{array.dtype.itemsize}')
     if shape.startswith('bf16'):
@@ -42,7 +42,7 @@ def beyond(actual, expected, rule):
     """The number of elements that break the rule."""
     if actual.size != expected.size:
         return max(actual.size, 1)
-    actual = actual.reshape(expected.shape)  # The keys of a scalar may hold one element of rank 1.
+    actual = actual.reshape(expected.shape)  # A scalar may be stored as one element of rank 1.
     if rule['compare'] != 'tol' or expected.dtype.kind not in 'fc':
         equal = (actual == expected) | ((actual != actual) & (expected != expected))
         return int(numpy.sum(~equal))
@@ -53,7 +53,7 @@ def beyond(actual, expected, rule):
 
 
 def judge(folder, entry, outputs):
-    """'within', or what is not."""
+    """'within', or how many results break their rule, and the first of them."""
     expected, actual = numpy.load(os.path.join(folder, entry['npz'])), numpy.load(outputs)
     wrong = []
     for i, (rule, shape) in enumerate(zip(entry['per_result'], entry['results'])):
@@ -103,9 +103,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('folder')
     parser.add_argument('--binary', default=os.path.join(ROOT, 'build/bin/hlo-run'))
-    parser.add_argument('--before', help='an older binary, whose verdicts get a column')
+    parser.add_argument('--before', help='an older binary, whose verdicts are in another column')
     parser.add_argument('--only', default='', help='programs whose name contains this')
-    parser.add_argument('--timeout', type=int, default=300, help='seconds')
+    parser.add_argument('--timeout', type=int, default=300, help='seconds for one program (default 300)')
     options = parser.parse_args()
     with open(os.path.join(options.folder, 'index.json')) as file:
         index = json.load(file)

@@ -1,4 +1,4 @@
-"""testdata/proto/NAME.hlo as testdata/proto/NAME.pb, an HloModuleProto written by XLA.
+"""Writes testdata/proto/NAME.hlo as testdata/proto/NAME.pb, an HloModuleProto, with XLA.
 
     python bench/protos.py [NAME...]     needs jaxlib
 """

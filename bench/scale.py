@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""How time grows with instructions: modules of five shapes and three sizes through every stage and pass.
+"""Measures how time grows with the number of instructions: five shapes of modules, three sizes, every stage and pass.
 
     scale.py [--shapes chain,hub] [--sizes 10000,30000,100000] [--rounds 3] [--instructions] [--write FOLDER]
 
-All times are processor time. A stage is a command, and its time the user and system time of that process; passes are timed
-by the pipeline itself (passes.json of --xla_dump_to): all runs of a pass, `between` what the pipeline does after each, the
-fingerprint and the verifier, and `all passes` both. Best of the rounds. The exponent is the slope of log time over log size,
-by least squares over the sizes that take --least milliseconds or more; without two of them there is none, and what takes
-less at all of them is not listed.
+All times are processor time. A stage is a command, and its time is the user and system time of the process. The pipeline
+itself times passes (passes.json of --xla_dump_to), all runs of a pass together. `between` is its work after each pass:
+the fingerprint and the verifier. `all passes` is the sum. Each time is the best of the rounds. The exponent is the slope
+of log time over log size, by least squares over the sizes that take --least milliseconds or more. With fewer than two
+such sizes there is none. Rows that take less than --least at the largest size are not listed.
 
---instructions adds the exponent of the machine instructions that are executed, as valgrind counts them, fifty times
-slower, at the smallest size and the largest. Where it is 1 and that of time is above it, the work is linear and the
-memory is not: what fits a cache at 10,000 instructions does not at 100,000.
+--instructions adds the exponent of the machine instructions executed, which valgrind counts, fifty times slower, at the
+smallest and the largest size. If it is 1 and the exponent of time is above 1, the work is linear but caches are not: data
+that fits a cache at 10,000 instructions does not at 100,000.
 
-Exits 1 where the exponent of a stage is above --exponent, `check` takes more than --check seconds at the largest size, or
-`scheduled` more than --scheduled. Passes above it are named, too: at the smallest size one takes some milliseconds in
-a cache that does not hold the largest, so that its time says less than its instructions do.
+The exit code is 1 if the exponent of a stage is above --exponent, `check` takes more than --check seconds at the largest
+size, or `scheduled` more than --scheduled. Passes above --exponent are only named: at the smallest size they take some
+milliseconds in a cache, so their instructions say more than their time.
 """
 import argparse
 import glob
@@ -34,13 +34,13 @@ F32 = 'f32[8,16]{1,0}'
 
 
 def module(name, parameters, body, root, computations=''):
-    """A module whose entry has these lines, in the order given, and this one as its root."""
+    """A module whose entry has the lines of `body` in this order, and then `root`."""
     lines = ['  p%d = %s parameter(%d)' % (i, shape, i) for i, shape in enumerate(parameters)] + body
     return 'HloModule %s\n\n%sENTRY main {\n%s\n  ROOT %s\n}\n' % (name, computations, '\n'.join(lines), root)
 
 
 def chain(size):
-    """Each instruction uses the one before."""
+    """Each instruction uses the instruction before it."""
     body, x = [], 'p0'
     for i in range(size // 3):
         body += ['  m.%d = %s multiply(%s, p1)' % (i, F32, x), '  a.%d = %s add(m.%d, p0)' % (i, F32, i),
@@ -50,7 +50,7 @@ def chain(size):
 
 
 def wide(size):
-    """Groups that have nothing to do with each other, one parameter and one result each."""
+    """Independent groups, each with one parameter and one result."""
     groups = size // 4
     body = []
     for i in range(groups):
@@ -85,7 +85,7 @@ region.{0} {{
 
 
 def layers(size):
-    """Two products, a sum over rows and what stands around them, one layer after the other."""
+    """Layers one after the other, each with two products, a sum over rows and elementwise ops."""
     count = size // 16
     body = [LAYER.format(i, 'x.%d' % (i - 1) if i else 'p0') for i in range(count)]
     regions = ''.join(REGION.format(i) for i in range(count))
@@ -107,7 +107,7 @@ SHARED = 'shared {\n  z = f32[8,16]{1,0} parameter(0)\n  ROOT t = f32[8,16]{1,0}
 
 
 def calls(size):
-    """Calls one after the other, each of a function of its own, which calls one that all share."""
+    """Calls one after the other, each of its own computation. All of these call one shared computation."""
     count = size // 6
     body = ['  r.%d = %s call(%s, p1), to_apply=f.%d' % (i, F32, 'r.%d' % (i - 1) if i else 'p0', i) for i in range(count)]
     return module('calls', [F32, F32], body, 'out = %s negate(r.%d)' % (F32, count - 1),
@@ -115,7 +115,7 @@ def calls(size):
 
 
 def hub(size):
-    """One constant and one parameter that all use, the results that nobody needs too."""
+    """One constant and one parameter with many users, some of them dead."""
     count = size // 4
     vector = 'f32[8]{0}'
     body, last = ['  c = f32[8]{0} constant({1, 2, 3, 4, 5, 6, 7, 8})'], 'c'
@@ -137,7 +137,7 @@ STAGES = {
 
 
 def seconds(command, options):
-    """User and system time of the process, the best of the rounds; infinite where it fails or takes too long."""
+    """User and system time of the process, the best of the rounds. Infinite if it fails or takes too long."""
     best = math.inf
     for _ in range(options.rounds):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -154,7 +154,7 @@ def seconds(command, options):
 
 
 def pass_seconds(path, options):
-    """By pass, `between` and `all passes`, of one run of the pipeline."""
+    """Seconds of each pass, of `between` and of `all passes`, in one run of the pipeline."""
     with tempfile.TemporaryDirectory() as folder:
         command = [os.path.join(options.binaries, 'hlo'), 'opt', '--stage=hlo-backend', '--xla_dump_to=' + folder, path, '-o']
         try:
@@ -181,14 +181,14 @@ def times(path, options):
 
 
 def pass_functions():
-    """The function of each pass, by the rows of passes.def."""
+    """{function: pass}, from the rows of passes.def."""
     with open(os.path.join(compare.ROOT, 'src/passes/passes.def'), encoding='ascii') as file:
         rows = re.findall(r'^PASS\("([^"]*)",\s*"[^"]*",\s*(\w+)', file.read(), re.MULTILINE)
     return {function: name for name, function in rows}
 
 
 def executed(command):
-    """Instructions that a process executes, by function with what it calls, and in all as ''."""
+    """Instructions that a process executes, by function including its callees. The key '' has the total."""
     with tempfile.TemporaryDirectory() as folder:
         out = folder + '/callgrind.out'
         subprocess.run(['valgrind', '--tool=callgrind', '--callgrind-out-file=' + out, *command],
@@ -202,12 +202,12 @@ def executed(command):
 
 
 def instructions(path, options):
-    """Counts under the names that `times` gives."""
+    """Executed instructions, under the names that `times` returns."""
     found = {}
     for stage, command in STAGES.items():
         counts = executed([os.path.join(options.binaries, command[0]), *command[1:], path])
         found[stage] = counts['']
-    # Those of the last stage, which runs the passes.
+    # These are counts of the last stage, which runs the passes.
     found['all passes'] = counts.get('RunPipeline', 0)
     found['between'] = counts.get('VerifyAgain', 0) + counts.get('Fingerprinter::Of', 0)
     for function, name in pass_functions().items():
@@ -225,17 +225,17 @@ def exponent(sizes, values, least):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument('--shapes', default=','.join(SHAPES), help='(default %(default)s)')
-    options.add_argument('--sizes', default='10000,30000,100000', help='instructions (default %(default)s)')
-    options.add_argument('--rounds', type=int, default=3, help='(default 3)')
+    options.add_argument('--shapes', default=','.join(SHAPES), help='shapes of modules (default %(default)s)')
+    options.add_argument('--sizes', default='10000,30000,100000', help='numbers of instructions (default %(default)s)')
+    options.add_argument('--rounds', type=int, default=3, help='rounds of measuring (default 3)')
     options.add_argument('--timeout', type=float, default=120, help='seconds for one process (default 120)')
-    options.add_argument('--least', type=float, default=5, help='milliseconds that count for an exponent (default 5)')
-    options.add_argument('--exponent', type=float, default=1.15, help='(default 1.15)')
-    options.add_argument('--check', type=float, default=0.5, help='seconds (default 0.5)')
-    options.add_argument('--scheduled', type=float, default=3, help='seconds (default 3)')
-    options.add_argument('--instructions', action='store_true', help='count executed instructions too (slow)')
-    options.add_argument('--write', metavar='FOLDER', help='write the modules there, and time nothing')
-    options.add_argument('--binaries', default=os.path.join(compare.ROOT, 'build/bin'), help='(default build/bin)')
+    options.add_argument('--least', type=float, default=5, help='shortest time that counts for an exponent, in milliseconds (default 5)')
+    options.add_argument('--exponent', type=float, default=1.15, help='largest exponent of a stage (default 1.15)')
+    options.add_argument('--check', type=float, default=0.5, help='most seconds of the stage `check` (default 0.5)')
+    options.add_argument('--scheduled', type=float, default=3, help='most seconds of the stage `scheduled` (default 3)')
+    options.add_argument('--instructions', action='store_true', help='also count executed instructions (slow)')
+    options.add_argument('--write', metavar='FOLDER', help='only write the modules there')
+    options.add_argument('--binaries', default=os.path.join(compare.ROOT, 'build/bin'), help='folder of the programs (default build/bin)')
     options = options.parse_args()
     sizes = [int(size) for size in options.sizes.split(',')]
     limits = {'check': options.check, 'scheduled': options.scheduled}
@@ -260,7 +260,7 @@ def main():
             slope = exponent(sizes, values, options.least / 1e3)
             work = exponent((sizes[0], sizes[-1]), [column.get(name, 0) for column in counts], 1) if counts else None
             if (slope or 0) > options.exponent:
-                of_work = '' if work is None else ', of instructions executed %.2f' % work
+                of_work = '' if work is None else ', and exponent %.2f of executed instructions' % work
                 (late if name in STAGES else steep).append('%s: %s has exponent %.2f%s' % (shape, name, slope, of_work))
             if values[-1] > limits.get(name, options.timeout):
                 late.append('%s: %s takes %.2f s' % (shape, name, values[-1]))
@@ -269,7 +269,7 @@ def main():
                 rows.append([name] + ['%.0f' % (1e3 * value) for value in values] +
                             ['-' if one is None else '%.2f' % one for one in slopes])
         head = [shape] + ['%d ms' % size for size in sizes] + ['exponent']
-        print(compare.table(head + (['of instructions'] if counts else []), rows) + '\n', flush=True)
+        print(compare.table(head + (['exponent of instructions'] if counts else []), rows) + '\n', flush=True)
     if steep:
         print('Passes above %.2f:\n  %s' % (options.exponent, '\n  '.join(steep)))
     print('\n'.join(late) or 'All stages are within their limits.')

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The tables and figures of the studies behind this project, run again on this machine: one page with charts.
+"""Runs again, on this machine, the tables and figures of the studies behind this project. Writes a page with charts.
 
-    seeds.py                                        # build/seeds/index.html, and as Markdown, in some minutes
+    seeds.py                                        # build/seeds/index.html and index.md, in some minutes
     seeds.py --only fusion,counts --out /tmp/seeds
 
-The figures come from the program's own reports; nothing here computes a time. What fails is said in its part, and the other
-parts go on. Exits 1 where a part failed. What needs several GPUs is listed at the end of the page.
+The figures come from the program's own reports. This script computes no times. If a part fails, its section has the
+error, the other parts continue, and the exit code is 1. The end of the page lists measurements that need several GPUs.
 """
 import argparse
 import datetime
@@ -33,8 +33,8 @@ class Failed(Exception):
 
 
 class Section:
-    """Blocks of a part, for both files: ('text', words), ('head', words), ('items', list of words), ('table', header, rows),
-    ('svg', text, caption) and ('link', file, words)."""
+    """The blocks of a part, which both files show: ('text', words), ('head', words), ('items', list of words),
+    ('table', header, rows), ('svg', text, caption) and ('link', file, words)."""
 
     def __init__(self):
         self.blocks = []
@@ -70,7 +70,7 @@ def text_of(command):
 
 
 def report(options, section, *arguments, timeout=None):
-    """The JSON of one hlo-run, whose command is told in the section."""
+    """The JSON of one hlo-run. The section shows its command."""
     shown = [a for a in arguments if not a.startswith(('--svg', '--profile_json'))]
     section.text('`hlo-run %s`' % ' '.join(os.path.relpath(a, ROOT) if a.startswith(ROOT) else a for a in shown))
     document, wrong, _ = compare.run([tool(options, 'hlo-run'), '--q', '--json', *arguments], options.threads,
@@ -83,13 +83,13 @@ def report(options, section, *arguments, timeout=None):
 
 
 def timed(options, section, model, variants):
-    """{name: reports of all rounds}, of variants (name, flags), which run by turns."""
+    """{name: reports of all rounds}. The variants (name, flags) take turns."""
     command, runs = ['--platform=cpu', '--reference_platform=none', '--bench', '--bench_seconds=%g' % options.seconds], {}
     section.text('`hlo-run %s FLAGS %s`' % (' '.join(command), MODEL % model))
     for _ in range(options.rounds):
         for name, flags in variants:
             runs.setdefault(name, []).append(report(options, Section(), *command, *flags, os.path.join(ROOT, MODEL % model)))
-    section.text('%s by turns, each the median of its runs, of which the table has the median.' %
+    section.text('The variants take turns in %s. Times are medians over the rounds of the median run of a round.' %
                  ('1 round' if options.rounds == 1 else '%d rounds' % options.rounds))
     return runs
 
@@ -105,7 +105,7 @@ def mib(count):
 
 
 def name_of(module):
-    """Of a module in a report: its file's."""
+    """The name of the file of a module in a report."""
     return os.path.splitext(os.path.basename(module['path']))[0]
 
 
@@ -137,14 +137,14 @@ def fusion_example(options, section):
                          '%s to %s' % (milliseconds(min(each)), milliseconds(max(each))), '%.2fx' % (median(each) / fused)])
             bars.append((median(each), milliseconds(median(each))))
         times.append((name, bars))
-    section.text('Bytes are what the kernels read and write (`hlo inspect cost`), caches aside.')
+    section.text('Bytes are the bytes that the kernels read and write, without caches (`hlo inspect cost`).')
     section.table(['sum(x + y * z)', 'flags', 'threads', 'kernels', 'bytes', 'time', 'over rounds', 'against fused'], rows)
     section.svg(charts.bars(times, ['1 thread', '%d threads' % options.threads][:len(threads)]), 'Time of a run')
     section.svg(charts.bars(moved), 'Bytes read and written')
 
 
 def with_and_without(document):
-    """(name, baseline, row without passes) of each module of a report of --ablate_by=all."""
+    """(name, baseline, row without passes) for each module in a report of --ablate_by=all."""
     return [(name_of(m), m['baseline'], m['rows'][0]) for m in document['modules'] if m['rows']]
 
 
@@ -181,7 +181,7 @@ def many_models(options, section):
 
 
 def passes_of(pipeline):
-    """(outermost pipeline, gates, name) of each pass in the text of a pipeline, in its order."""
+    """(outermost pipeline, gates, name) for each pass in the text of a pipeline, in order."""
     found, open_blocks = [], []
     for line in re.sub(r'//.*', '', pipeline).splitlines():
         for item in re.split(r',(?![^{(]*[})])', line):
@@ -198,7 +198,7 @@ def passes_of(pipeline):
 
 
 def holds(gate, values):
-    """Whether a gate, `cc>=8.0`, holds for these."""
+    """Whether a gate such as `cc>=8.0` holds for these values."""
     name, relation, number = re.fullmatch(r'(\w+) *([<>=!]=?) *([\d.]+)', gate).groups()
     value, number = values[name], float(number)
     return {'==': value == number, '!=': value != number, '<': value < number, '<=': value <= number, '>': value > number,
@@ -215,9 +215,9 @@ def counts(options, section):
     reachable = {name for pipeline, _, name in passes if pipeline not in emission | {partitioning}}
     run = [pipeline for pipeline, gates, _ in passes
            if pipeline not in ('schedule', partitioning) and all(holds(gate, one_device) for gate in gates)]
-    section.text('`hlo-opt --print_pipeline --pipeline=2022`, counted: names, without those of the pipeline that prepares '
-                 'emission; those that are not in the partitioner alone; and invocations on one device of compute capability 8.0, '
-                 'a fixed point counted once.')
+    section.text('Counts from the text of `hlo-opt --print_pipeline --pipeline=2022`: names outside of the pipeline that prepares '
+                 'emission; these without names that only the partitioner has; and invocations on one device of compute '
+                 'capability 8.0, where a fixed point counts once.')
     counted = [len(distinct), len(reachable), len(run)]
     line = re.search(r'\n2022:(?s:.*?)(\d+) different passes, (\d+) of them on one device, where (\d+) instances run', text_of(listed))
     said = [int(number) for number in line.groups()] if line else [None] * 3
@@ -232,7 +232,8 @@ def counts(options, section):
                 'Invocations by outermost pipeline, on one device')
 
 
-# Kernel time without a pass by kernel time with all, on an A100; 'fails': without it nothing compiled. In the study's order.
+# Kernel time without a pass divided by kernel time with all passes, on an A100, in the study's order. 'fails': without the pass
+# nothing compiled.
 STUDY = {
     'resnet50_train_f32': [
         ('gpu-conv-algorithm-picker', 1.57), ('fusion', 1.50), ('batchnorm_expander', 1.20), ('fusion_merger', 1.10),
@@ -246,13 +247,13 @@ STUDY = {
 
 
 def ranks(factors):
-    """1, 2, ... by name, of what costs most first."""
+    """{name: rank}. The pass whose removal costs most time has rank 1."""
     order = sorted((n for n in factors if isinstance(factors[n], float)), key=lambda n: -factors[n])
     return {name: str(i + 1) for i, name in enumerate(order)}
 
 
 def factor_of(row):
-    """Time without the pass by time with it, or words that say why there is none."""
+    """Time without the pass divided by time with it, or the reason why there is none."""
     if bad := row['failure'] or (row['verdict'] if row['verdict'] not in ('', 'MATCH') else ''):
         return bad
     if interval := row.get('effect_95'):
@@ -266,7 +267,7 @@ def factors_of(module):
 
 
 def beside_the_study(section, model, sources):
-    """A table and a chart; sources: (name, factors) of the study and of ours."""
+    """Adds a table and a chart. `sources` are (name, factors): first the study, then the reports of hlokit."""
     ordered = [name for name, _ in STUDY[model]]
     more = [name for _, factors in sources[1:] for name, f in factors.items() if isinstance(f, float) and name not in ordered]
     modelled = sources[1][1]
@@ -285,12 +286,12 @@ def beside_the_study(section, model, sources):
 
 
 def measured_ablation(options, section, path, passes):
-    """The report of measuring without each of these passes, in as many rounds as fit into the minutes that are given, 3 at least.
-    Judged is a sample, since that takes longer than measuring."""
+    """The report of times without each of these passes, in as many rounds as fit into --minutes, but at least 3. Only a sample of
+    the elements is judged, because judging all takes longer than measuring."""
     on = ['--pipeline=2022', '--target=host', '--platform=cpu', '--threads=1']
     begin = time.time()
     once = report(options, Section(), *on, '--work_limit=1000000000', '--num_repeats=3', path)
-    each = 60 * options.minutes / (len(passes) + 1) - (time.time() - begin)  # Seconds of measuring one.
+    each = 60 * options.minutes / (len(passes) + 1) - (time.time() - begin)  # Seconds for one pass.
     rounds = max(3, min(2 * options.rounds + 1, int(each / (once['run_ms'] / 1e3))))
     begin = time.time()
     document = report(options, section, '--ablate=^(%s)$' % '|'.join(passes), *on, '--ablate_metric=time',
@@ -302,17 +303,17 @@ def measured_ablation(options, section, path, passes):
 
 
 def ablation(options, section):
-    """What each pass is worth: ResNet-50 and the Laplace PINN beside the study"""
+    """The value of each pass: ResNet-50 and the Laplace PINN, compared with the study"""
     paths = {name: os.path.join(ROOT, MODEL % name) for name in STUDY}
-    section.text('Time without a pass by time with all of them; the bars have a logarithmic axis from 1.')
+    section.text('Time without a pass divided by time with all passes. The bars have a logarithmic axis that begins at 1.')
     section.items(['study: kernels timed on an A100, ResNet-50 in TensorFlow with batch 256 of 224x224, the PINN with 10,201 points. '
-                   '"fails": without it nothing compiled or ran. Here it is batch 4 of 64x64 in JAX, and a PINN of width 32, so that '
-                   'launches weigh more than bytes.',
-                   'modelled for a100: from the description of the device, exact, and nothing is run; a library has the rate of '
-                   'our kernels there, and autotuning is no part of it.',
-                   'measured: on this processor, which has no launches to save, on one thread, since waking others takes longer than '
-                   'kernels of the PINN; the passes of the study, and those modelled as worth 1 % or more ("-": not tried). "noise": '
-                   'the 95 % interval has 1 in it.'])
+                   '"fails": without the pass nothing compiled or ran. The models here are smaller, so launches cost more than bytes: '
+                   'batch 4 of 64x64 in JAX, and a PINN of width 32.',
+                   'modelled for a100: computed from the description of the device, without a run and without noise. Library calls '
+                   'have the rate of our kernels, and nothing is autotuned.',
+                   'measured: on one thread of this processor, because waking other threads takes longer than kernels of the PINN. A '
+                   'processor has no launches to save. Measured are the passes of the study, and passes with a modelled value of 1 % '
+                   'or more ("-": not measured). "noise": the 95 % interval contains 1.'])
     modelled = report(options, section, '--ablate', '--pipeline=2022', '--target=a100', *paths.values())
     modelled = {name_of(m): m for m in modelled['modules']}
     for name, path in paths.items():
@@ -326,11 +327,11 @@ def ablation(options, section):
             passes = list(dict.fromkeys([pass_ for pass_, _ in STUDY[name]] + passes))
             sources.append(('measured here, 1 thread', factors_of(measured_ablation(options, section, path, passes))))
         else:
-            section.text('Not measured here: --measured=%s does, in about %g minutes.' % (name, options.minutes))
+            section.text('Not measured. --measured=%s measures it in about %g minutes.' % (name, options.minutes))
         beside_the_study(section, name, sources)
 
 
-# Of "classes" and "gaps" of a profile, in its order.
+# The names of the rows of "classes" and "gaps" of a profile, in its order.
 CLASSES = ['kernels', 'library calls', 'copies', 'fills', 'collectives', 'interpreter']
 GAPS = ['launch gap', 'waiting', 'dependency']
 
@@ -348,7 +349,7 @@ def overview(options, section):
     """The profile's overview: where a step's time goes, precisions, advice"""
     names = ['resnet50_train_f32', 'mlp_train_bf16']
     profiles = [profile_of(options, section, name, 'host') for name in names]
-    for name, profile in zip(names, profiles):  # A host has no tensor cores: which products would have them on a GPU.
+    for name, profile in zip(names, profiles):  # A host has no tensor cores, so their use is planned for a GPU.
         profile['tensor_cores'] = profile_of(options, section, name, 'h200')['tensor_cores']
     share = lambda p, ms: '%.1f %%' % (100 * ms / p['run_ms'])
     rows = [('a step', lambda p: milliseconds(p['run_ms'])), ('standard deviation', lambda p: milliseconds(p['deviation_ms'])),
@@ -361,8 +362,8 @@ def overview(options, section):
     rows += [('eligible for tensor cores of an h200', lambda p: '%d' % p['tensor_cores']['eligible']['count']),
              ('launches', lambda p: '%d' % p['launches']), ('of them under 10 us', lambda p: '%d' % p['short_executions']),
              ('memory planned', lambda p: mib(p['memory']['planned_bytes']))]
-    section.text('Measured with ' + profiles[0]['device'] + '. Shares are of a step, of precisions of the time in kernels and '
-                 'library calls; how many of them in parentheses.')
+    section.text('Measured with ' + profiles[0]['device'] + '. Shares are shares of a step. Shares of precisions are shares of '
+                 'the time in kernels and library calls. Counts are in parentheses.')
     cells = [[label] + [of(p) for p in profiles] for label, of in rows]
     section.table([''] + names, [row for row in cells if any(not cell.startswith('0.0 % (0)') for cell in row[1:])])
     part = lambda p, ms: 100 * ms / p['run_ms']
@@ -396,18 +397,18 @@ def scopes(options, section):
                      milliseconds(by_op), str(parts[0]['by_op']['instructions']), str(runs[name][0]['kernels']),
                      str(runs[name][0]['library_calls'])])
         bars.append((name, [compiled, by_op], milliseconds(compiled + by_op)))
-    section.text('The time of the parts is that of one run a round, timed step by step; its sum is not the median of all runs.')
+    section.text('The times of the parts are from one run in each round, timed step by step. Their sum is not the median of all runs.')
     section.table(['', 'flags', 'a step', 'compiled', 'instructions', 'op by op', 'instructions', 'kernels', 'library calls'], rows)
     section.svg(charts.stacked(bars, ['compiled', 'op by op'], unit=' ms'), 'Compiled and op by op, of a step')
 
 
 def elsewhere(options, section):
-    """What is not rerun here"""
+    """Measurements that are not repeated here"""
     section.items([
-        'Throughput and collectives over several GPUs: needs several GPUs; on one machine `hlo-run --platform=interpreter '
+        'Throughput and collectives over several GPUs: needs several GPUs. On one machine `hlo-run --platform=interpreter '
         '--num_replicas=N` checks results of such programs, not times.',
-        'Totals of TensorFlow with XLA and of Paddle with CINN (257 and 296 ms of kernels a step of ResNet-50, 830 to 910 and 862 '
-        'images/s, A100): needs those frameworks; XLA:CPU beside ours is `bench/compare.py`.',
+        'Totals of TensorFlow with XLA and of Paddle with CINN (257 and 296 ms of kernels in a step of ResNet-50, 830 to 910 and 862 '
+        'images/s, A100): needs these frameworks. `bench/compare.py` compares hlokit with XLA:CPU.',
         'ResNet-50 with batch 256 of 224x224, on a GPU: `hlo-run --platform=cuda --bench --examples_per_run=256 '
         'testdata/models/large/resnet50_train_bf16.hlo`.'])
 
@@ -447,12 +448,12 @@ def as_markdown(block):
 
 
 def run_part(name, options):
-    """(title, conditions, section, what went wrong or None)"""
+    """(title, conditions, section, the error or None)"""
     print('%s ...' % name, file=sys.stderr)
     section, wrong, begin, load = Section(), None, time.time(), os.getloadavg()[0]
     try:
         PARTS[name](options, section)
-    except Exception as error:  # Whatever it is, the other parts are still worth having.
+    except Exception as error:  # The other parts continue after any error.
         wrong = '%s: %s' % (type(error).__name__, error)
     seconds = time.time() - begin
     print('%-9s %5.1f s%s' % (name, seconds, '  FAILED: ' + wrong if wrong else ''), file=sys.stderr)
@@ -461,7 +462,7 @@ def run_part(name, options):
 
 
 def versions(options):
-    """Instructions of kernels, the program, the commit."""
+    """The instruction set of kernels, the program's version, and the commit."""
     commit = subprocess.run(['git', '-C', ROOT, 'describe', '--always', '--dirty'], capture_output=True, text=True)
     found = re.search(r'^cpu +\w+ +(.*?),', text_of([tool(options, 'hlo'), 'doctor']), re.MULTILINE)
     return '%s; %s at %s' % (found[1] if found else 'no cpu', text_of([tool(options, 'hlo'), 'version']).strip(),
@@ -486,15 +487,15 @@ def write(options, results):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument('--only', default='', help='some of ' + ','.join(PARTS))
-    options.add_argument('--out', default=os.path.join(ROOT, 'build', 'seeds'), help='a folder (default build/seeds)')
-    options.add_argument('--rounds', type=int, default=3, help='of measuring (default 3)')
-    options.add_argument('--seconds', type=float, default=1, help='of timed runs in a round (default 1)')
-    options.add_argument('--models', default='', help='of the many models, those that match')
-    options.add_argument('--measured', default=','.join(STUDY), help='models whose ablation is measured, too (default %(default)s)')
-    options.add_argument('--minutes', type=float, default=8, help='of measuring the ablation of one model, about (default 8)')
-    options.add_argument('--threads', type=int, default=2, help='(default 2)')
-    options.add_argument('--timeout', type=float, default=600, help='seconds of one command (default 600)')
+    options.add_argument('--only', default='', help='only some parts: ' + ','.join(PARTS))
+    options.add_argument('--out', default=os.path.join(ROOT, 'build', 'seeds'), help='folder of the page (default build/seeds)')
+    options.add_argument('--rounds', type=int, default=3, help='rounds of measuring (default 3)')
+    options.add_argument('--seconds', type=float, default=1, help='seconds of timed runs in a round (default 1)')
+    options.add_argument('--models', default='', help='regular expression for the models of the part `models`')
+    options.add_argument('--measured', default=','.join(STUDY), help='models whose ablation is also measured (default %(default)s)')
+    options.add_argument('--minutes', type=float, default=8, help='about how many minutes to measure the ablation of one model (default 8)')
+    options.add_argument('--threads', type=int, default=2, help='threads of a run (default 2)')
+    options.add_argument('--timeout', type=float, default=600, help='seconds for one command (default 600)')
     options.add_argument('--binaries', default=os.path.join(ROOT, 'build', 'bin'))
     options = options.parse_args()
     names = options.only.split(',') if options.only else list(PARTS)
@@ -508,7 +509,7 @@ def main():
     results = []
     for name in names:
         results.append((name, *run_part(name, options)))
-        write(options, results)  # Each time: what is done is there when the rest is interrupted.
+        write(options, results)  # Written after each part, so that an interrupted run has the parts until then.
     print(os.path.join(options.out, 'index.html'), file=sys.stderr)
     return 1 if any(wrong for *_, wrong in results) else 0
 

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""What autotuning is worth on this machine: modules with plans that were measured against the same without.
+"""Measures the gain of autotuning on this machine: modules with measured plans against the same modules without.
 
     tuned.py                                        # testdata/models/*.hlo
     tuned.py ../shared/bench/cpu/*.hlo --rounds 3 > bench/results/DATE-tuned.md
     tuned.py FILE.hlo --level 4 --json tuned.json
 
-A module is tuned once (`--autotune_cache`, into a new lock and a new `--cache_dir`), which gives `first start`: text to
-ready, measuring included. Then each round runs it without a lock and with the lock after each other, each a process of
-its own with --bench, the side that begins changing from round to round; `second start` is that with lock and cache. The
-times are medians over the rounds of each process's median (--least: of its fastest run), and the last row is the geometric mean of the ratios: above 1
-tuned is faster. `changed` counts the decisions that are not what is taken without measuring; where there is none, both
-sides are the same program, so that its ratio is 1 and it is started, not timed.
+A module is tuned once, into a new lock file (`--autotune_cache`) and a new `--cache_dir`. `first start` is the time of
+that run from text to ready, including the measurements. Each round then runs the module without and with the lock, in
+processes of their own with --bench. The side that begins changes from round to round. `second start` is the time from text
+to ready with lock and cache. Times are medians over the rounds of each process's median (with --least: its fastest run).
+The last row is the geometric mean of the ratios. Above 1, the tuned side is faster. `changed` counts the decisions that
+differ from the choice without measuring. If there is none, both sides are the same program, so its ratio is 1 and it is
+started, not timed.
 """
 import argparse
 import json
@@ -25,7 +26,7 @@ import compare
 
 
 def tuned(binary, model, options, scratch):
-    """The report of the run that measures, and what went wrong."""
+    """The report of the run that measures, and the error or None."""
     command = [binary, '--platform=cpu', '--reference_platform=none', '--bench', '--bench_seconds=0.2', '--json',
                '--autotune_cache=' + os.path.join(scratch, 'a.lock'), '--cache_dir=' + os.path.join(scratch, 'cache'),
                '--autotune_budget=%g' % options.autotune_budget, model]
@@ -43,7 +44,7 @@ def one_run(binary, model, options, *flags):
 
 
 def changed_in(first):
-    """How many decisions are not the first of their candidates."""
+    """The number of decisions that are not the first of their candidates."""
     steps = first.get('autotune', {}).get('steps', [])
     return sum(1 for s in steps if s['candidates'] and s['choice'] not in ('', s['candidates'][0]['plan']))
 
@@ -51,10 +52,10 @@ def changed_in(first):
 def main():
     options = compare.common_options(__doc__)
     options.add_argument('models', nargs='*', help='names in testdata/models, or files (default: all but large/)')
-    options.add_argument('--level', type=int, help='--xla_gpu_autotune_level (default: that of --autotune_cache)')
-    options.add_argument('--autotune_budget', type=float, default=20, help='seconds of measuring (default 20)')
-    options.add_argument('--least', action='store_true', help="each process's fastest run, not its median: on a machine that others use")
-    options.add_argument('--json', metavar='FILE', help='every figure of every round')
+    options.add_argument('--level', type=int, help='value of --xla_gpu_autotune_level (default: the level that --autotune_cache implies)')
+    options.add_argument('--autotune_budget', type=float, default=20, help='seconds of measuring for one module (default 20)')
+    options.add_argument('--least', action='store_true', help="use each process's fastest run instead of its median, for a machine with other load")
+    options.add_argument('--json', metavar='FILE', help='write every figure of every round there')
     options = options.parse_args()
     figure = 'run_min_ms' if options.least else 'run_ms'
     rows, notes, record, load_before = [], [], [], os.getloadavg()[0]

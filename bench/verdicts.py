@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How long a verdict takes: plain hlo-run on each FILE.hlo, one after the other. A Markdown table on stdout.
+"""Measures how long a verdict takes: hlo-run without flags on each FILE.hlo, one after the other. Prints a Markdown table.
 
     verdicts.py ../shared/bench/cpu/*.hlo
 
-cpu s is user and system time of all threads. compile, runs (the first one too), reference and check are parts of the wall
-time; checked is the share of the kernels' elements that was judged, where it was a sample. Exits 1 where a file has no
-MATCH, or takes more than --limit seconds, of wall time or of cpu time divided by threads: the larger of the two.
+`cpu s` is user and system time of all threads. `compile`, `runs` (including the first one), `reference` and `check` are
+parts of the wall time. `checked` is the share of the kernels' elements that was judged, if only a sample was. The exit
+code is 1 if a file has no MATCH, or if its wall time or its cpu time divided by threads exceeds --limit seconds.
 """
 import argparse
 import os
@@ -58,7 +58,7 @@ def row_of(options, path):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument('files', nargs='+', metavar='FILE.hlo')
-    options.add_argument('--threads', type=int, default=2, help='cores to be pinned to (default 2)')
+    options.add_argument('--threads', type=int, default=2, help='number of cores that the program may use (default 2)')
     options.add_argument('--limit', type=float, default=20, help='seconds a verdict may take (default 20)')
     options.add_argument('--timeout', type=float, default=120, help='seconds for one process (default 120)')
     options.add_argument('--binary', default=os.path.join(compare.ROOT, 'build/bin/hlo-run'), help='(default build/bin/hlo-run)')

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Compiles one HLO text with XLA:CPU (through jaxlib), times it, prints one JSON object.
+"""Compiles one HLO text with XLA:CPU (through jaxlib), times it, and prints one JSON object.
 
     xla_cpu.py MODEL.hlo --threads 2
     {"model": ..., "threads": 2, "parse_s": ..., "convert_s": ..., "compile_s": ..., "first_ms": ..., "median_ms": ...,
      "min_ms": ..., "runs": ..., "finite": true}
 
-text -> HloModule -> StableHLO -> XLA:CPU: jaxlib has no shorter way. compile_s is the last step alone, what a JAX user
-waits for; a run is from the call to the last result ready, arguments already in XLA's memory. Donated arguments are
-given anew before each run, outside the time. Compiled once; the first run is reported apart.
+The steps are text -> HloModule -> StableHLO -> XLA:CPU, because jaxlib has no shorter path. compile_s is the last step
+only, for which a JAX user waits. A run is from the call until the last result is ready, with arguments in XLA's memory.
+Donated arguments are copied before each run, outside the time. The first run is reported separately.
 
-Arguments are made from --seed: floats uniform in [-1, 1), but in [0, 1) for parameters that are variances or second
-moments; integers in [0, 8). --save_args keeps them (and --save_outputs the results) as .npz with keys argN and outN,
-bf16 as its bits in uint16; --args takes such a file.
+Arguments are made from --seed: floats uniform in [-1, 1), or in [0, 1) for parameters that are variances or second
+moments, and integers in [0, 8). --save_args writes them and --save_outputs the results as .npz with keys argN and outN,
+bf16 as its bits in uint16. --args reads such a file.
 
-XLA:CPU allocates its results with malloc, which by default returns large blocks to the system and gets them back as
-small pages that must be cleared: up to three quarters of the time of a kernel on large arrays. So as not to compare with
-that, malloc is told to keep what is freed and to ask for huge pages; --memory=default measures without.
+XLA:CPU allocates its results with malloc. By default malloc returns large blocks to the system, and gets them back as
+small pages that must be cleared. This takes up to three quarters of the time of a kernel on large arrays. To exclude it,
+malloc is told to keep freed memory and to request huge pages. --memory=default measures without this.
 """
 import argparse
 import json
@@ -26,24 +26,24 @@ import time
 
 options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 options.add_argument('model', metavar='MODEL.hlo')
-options.add_argument('--threads', type=int, default=2, help='cores to be pinned to; XLA sizes its pools by them (default 2)')
+options.add_argument('--threads', type=int, default=2, help='number of cores, which is also the size of the thread pools (default 2)')
 options.add_argument('--budget', type=float, default=3, help='seconds of timed runs (default 3)')
-options.add_argument('--min_runs', type=int, default=3, help='however long they take (default 3)')
-options.add_argument('--max_runs', type=int, default=1000, help='(default 1000)')
-options.add_argument('--memory', choices=['kept', 'default'], default='kept', help='see above (default kept)')
+options.add_argument('--min_runs', type=int, default=3, help='least number of timed runs (default 3)')
+options.add_argument('--max_runs', type=int, default=1000, help='largest number of timed runs (default 1000)')
+options.add_argument('--memory', choices=['kept', 'default'], default='kept', help='kept: malloc keeps freed memory (default kept)')
 options.add_argument('--seed', type=int, default=0)
 options.add_argument('--args', metavar='F.npz')
 options.add_argument('--save_args', metavar='F.npz')
 options.add_argument('--save_outputs', metavar='F.npz')
-options.add_argument('--compile_only', action='store_true', help='nothing is run')
+options.add_argument('--compile_only', action='store_true', help='do not run the program')
 options = options.parse_args()
 
 KEPT = {'MALLOC_MMAP_MAX_': '0', 'MALLOC_TRIM_THRESHOLD_': str(1 << 40), 'MALLOC_TOP_PAD_': str(1 << 30),
         'MALLOC_ARENA_MAX': '1', 'GLIBC_TUNABLES': 'glibc.malloc.hugetlb=1'}
-if options.memory == 'kept' and not KEPT.items() <= os.environ.items():  # malloc reads them once, at the start
+if options.memory == 'kept' and not KEPT.items() <= os.environ.items():  # malloc reads these variables only at the start of the process.
     os.execve(sys.executable, [sys.executable] + sys.argv, {**os.environ, **KEPT})
 
-# Before jaxlib is loaded, which sizes its thread pools by what it finds.
+# Set before jaxlib is loaded, which chooses the size of its thread pools by the available cores.
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])
 os.environ.update(JAX_PLATFORMS='cpu', TF_CPP_MIN_LOG_LEVEL='2')
 import jax
@@ -54,11 +54,11 @@ import numpy as np
 from jaxlib import _hlo, _jax, lapack, xla_client
 
 jax.config.update('jax_enable_x64', True)
-getattr(lapack, '_lapack', lapack).initialize()  # Decompositions are calls of it.
+getattr(lapack, '_lapack', lapack).initialize()  # Decompositions call LAPACK.
 
 
 def parameter_names(text):
-    """What JAX called the parameters of the entry computation, by number."""
+    """The names that JAX gave the parameters of the entry computation, by number."""
     return dict((int(n), name) for n, name in
                 re.findall(r' parameter\((\d+)\), metadata=\{op_name="(.*?)"', text[text.rindex('\nENTRY'):]))
 
@@ -122,7 +122,7 @@ def main():
     while len(seconds) < 1 + options.min_runs or (sum(seconds[1:]) < options.budget and len(seconds) < 1 + options.max_runs):
         device = [jax.device_put(h) if d.is_deleted() else d for h, d in zip(host, device)]
         jax.block_until_ready(device)
-        results = None  # their memory is free for the next
+        results = None  # Frees their memory for the next run.
         start = time.perf_counter()
         results = execute(executable, device)
         seconds.append(time.perf_counter() - start)

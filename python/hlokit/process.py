@@ -13,7 +13,7 @@ def program() -> str:
     """Returns the path of hlo: the path in HLO_PROGRAM, the program that was installed with this package, or hlo on the PATH."""
     if os.environ.get('HLO_PROGRAM'):
         return os.environ['HLO_PROGRAM']
-    site = Path(__file__).resolve().parents[1]  # .../lib/python3.N/site-packages, or what --target says.
+    site = Path(__file__).resolve().parents[1]  # .../lib/python3.N/site-packages, or the folder of pip's --target.
     folders = [site / 'bin', *[up / 'bin' for up in list(site.parents)[2:3]], Path(sysconfig.get_path('scripts'))]
     for folder in folders:
         if os.access(folder / 'hlo', os.X_OK):
