@@ -197,7 +197,6 @@ ENTRY main {
   EXPECT_EQ(with("16").reason(), "'y' (multiply) multiplies to at most 43046721, which f32 with 24 bits cannot hold");
 }
 
-// Another order of the terms gives the same bits, and a missing term gives other bits.
 TEST(Exact, ADroppedTermShows) {
   const auto module = Parsed(kDot);
   std::vector<Literal> args = Made(*module, {.profile = InputProfile::kExact});
@@ -344,7 +343,7 @@ ENTRY main {
   EXPECT_NE(result.unsupported, "");
 }
 
-// Both parts of complex numbers are judged. The error of a transform depends on its length.
+// The error of a transform depends on its length.
 TEST(Ensemble, ComplexNumbersAreRoundedInBothParts) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {

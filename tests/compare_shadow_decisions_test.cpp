@@ -157,7 +157,8 @@ TEST(Shadow, WhatMayBeANaNLeavesAMaximumOpen) {
   Instruction& roots = p.Op(Opcode::kSqrt, {&rest});
   Instruction& y = p.entry.Add(Opcode::kReduce, Shape(kF32, {}), {&roots, &p.Scalar(kF32, -INFINITY)},
                                ReduceAttrs{{0}, &p.Binary(Opcode::kMaximum, kF32)});
-  const float in[] = {1.1f, INFINITY, 2};  // The first element is the root of a difference that is 0 except for a rounding error.
+  const float in[] = {1.1f, INFINITY,
+                      2};  // The first element is the root of a difference that is 0 except for a rounding error.
   for (const float answer : {INFINITY, NAN}) {
     const Comparison comparison =
         p.Local(y, {Floats({3}, [&](int64_t i) { return in[i]; })}, Floats({}, [&](int64_t) { return answer; }));

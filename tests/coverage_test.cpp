@@ -25,7 +25,6 @@ TEST(Coverage, EveryProbeIsValidAndTheInterpreterSupportsWhatKernelsDo) {
   }
 }
 
-// A compiled opcode does not fall back to the interpreter.
 TEST(Coverage, CompiledOpcodesAgreeWithTheInterpreter) {
   const std::vector<OpCoverage> coverage = MeasureCoverage();
   for (size_t t = 0; t < CoverageTypes().size(); ++t) {

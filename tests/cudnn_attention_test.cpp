@@ -294,7 +294,8 @@ TEST(ReadAttentionGradient, GivesAReasonIfItDoesNotFit) {
             "gradients and values");
   EXPECT_EQ(why_not("slopes = f32[2,2,128,128] multiply(weighed, factors)", "slopes = f32[2,2,128,128] copy(weighed)"),
             "'copy' is part of the gradients of its scores");
-  EXPECT_EQ(why_not("convert(result)", "convert(queries)"), "");  // The queries have the role of the result, which is permitted.
+  EXPECT_EQ(why_not("convert(result)", "convert(queries)"),
+            "");  // The queries have the role of the result, which is permitted.
   EXPECT_EQ(why_not("multiply(wide_gradient, wide_result)", "multiply(wide_result, wide_result)"),
             "its sum for each query does not read the gradient of the result that its products read");
   EXPECT_EQ(why_not("constant(0)", "constant(1)"),

@@ -63,7 +63,6 @@ const Instruction* CallIn(const Module& module) {
   return call;
 }
 
-// Arguments of `values` different integers around 0.
 std::vector<Literal> SmallIntegers(const Computation& computation, int values = 5) {
   std::vector<Literal> arguments;
   uint32_t state = 1;

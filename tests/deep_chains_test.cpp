@@ -105,7 +105,6 @@ TEST(DeepChains, OfIndicesAreRejected) {
   EXPECT_NE(kernel->find("more than 500 operations compute indices from each other"), std::string::npos) << *kernel;
 }
 
-// LLVM compiles each instruction of the chain as well.
 TEST(DeepChains, AreCompiled) {
   const auto module = ParseText(FusedChain(6200));
   ASSERT_NE(module, nullptr);

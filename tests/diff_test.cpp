@@ -271,7 +271,6 @@ ENTRY main {
 TEST(DiffModules, ReportsSplitAndMergedFusions) {
   EXPECT_EQ(ToldOf(kOneFusion, kTwoFusions), "split fusion -> a,b");
   EXPECT_EQ(ToldOf(kTwoFusions, kOneFusion), "merged a,b -> fusion");
-  // The costs of the kernels add up to the costs of the modules.
   const auto left = ModuleOf(kOneFusion), right = ModuleOf(kTwoFusions);
   const StructureDiff diff = DiffOf(*left, *right);
   ASSERT_EQ(diff.kernels.size(), 1u);

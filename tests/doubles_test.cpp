@@ -43,7 +43,7 @@ TEST(Doubles, NameThemselvesAnEmulatedDevice) {
 
 // ---- Models --------------------------------------------------------------------------------------------------------
 
-// All small models, or a sample. Each model of the sample takes a second.
+// All small models, or a sample.
 std::vector<std::string> Models() {
   std::vector<std::string> models = ModuleFilesBelow("testdata/models/small");
   if (All()) return models;
@@ -401,7 +401,6 @@ TEST(Doubles, AFlagTurnsGraphsOff) {
   }
 }
 
-// The results equal the interpreter's, in the recorded run and in later runs.
 TEST(Doubles, TheDeviceEvaluatesConditions) {
   struct Case {
     const char *module, *driver;
@@ -451,7 +450,6 @@ TEST(Doubles, ARecurrentLoopIsOneLaunch) {
 
 // ---- Failing calls -------------------------------------------------------------------------------------------------
 
-// The end of a run with a failing call.
 enum class End : uint8_t { kError, kNoMemory, kGoesOn, kWrong };
 
 // Classifies a run with a failing call. kError: an error of the device in the library's words. kNoMemory: a limit.

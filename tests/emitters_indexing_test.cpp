@@ -31,7 +31,6 @@ TEST(Indexing, SplitVariablesJoin) {
   EXPECT_EQ(pool.Add(pool.Multiply(digits[1], 7), digits[2]), pool.Mod(x, 28));
 }
 
-// The value equals plain arithmetic, and the range contains it.
 TEST(Indexing, DivisionAndRemainderAreCorrect) {
   for (int64_t stride = 1; stride <= 6; ++stride) {
     for (int64_t divisor = 1; divisor <= 12; ++divisor) {

@@ -48,7 +48,6 @@ std::vector<uint8_t> AllValues(PrimitiveType type) {
   return values;
 }
 
-// Sets `a` and `b` to the first and second values of all pairs.
 void AllPairs(PrimitiveType type, Literal* a, Literal* b) {
   std::vector<uint8_t> first, second;
   for (const uint8_t x : AllValues(type)) {
@@ -251,7 +250,6 @@ TEST(EmitTypes, ComputesEverySmallTypeInTheEmulator) {
   }
 }
 
-// The kernels are rows, columns, windows, dots, tiled transposes, scatters, gathers, tables and large constants.
 TEST(EmitTypes, ComputesSmallTypesInEveryKindOfKernel) {
   for (const std::string t : {"f8e4m3fn", "f8e5m2", "s4", "u4", "f4e2m1fn"}) {
     SCOPED_TRACE(t);
@@ -415,7 +413,7 @@ TEST(EmitTypes, ComputesComplexFunctions) {
   }
 }
 
-// A finite result equals the interpreter's, which follows annex G of the C standard.
+// The interpreter follows annex G of the C standard.
 TEST(EmitTypes, ComputesComplexFunctionsOfExtremeNumbers) {
   const std::vector<double> parts = {0.0, -0.0, 1, -1, 0.5, -3, 1e-300, 1e300, kInfinity, -kInfinity, kNaN};
   Literal numbers(Shape(kC128, {static_cast<int64_t>(parts.size() * parts.size())}));

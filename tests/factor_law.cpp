@@ -110,9 +110,8 @@ class Law {
     return literal;
   }
 
-  // For a factor with an index: numbers the elements that index operands name from the beginning of the part, and adds
-  // margins of zeros as wide as a slice to other operands. An index outside of the part then reads zeros, or changes
-  // only a margin.
+  // For a factor with an index: subtracts the beginning of the part from index operands, and gives other operands
+  // margins of zeros as wide as a slice. An index outside of the part then reads zeros, or changes only a margin.
   Literal Indexed(Literal literal, int64_t operand, const LeafFactors& factors, const FactorPart& part) const {
     const FactorIndex& index = *factor().index;
     const int64_t margin = index.clamped ? index.width : 0;

@@ -23,7 +23,6 @@ using enum FactorKind;
 
 // ---- The table ---------------------------------------------------------------------------------------------------
 
-// Opcodes without a law, and the reasons.
 struct Exempt {
   Opcode opcode;
   const char* reason;

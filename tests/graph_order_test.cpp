@@ -76,7 +76,6 @@ TEST(GraphOrder, KeepsEveryDependency) {
           for (int i = 0; i < before; ++i) after[node][i] = after[node][i] || after[before][i];
         }
         for (const int before : dependencies[node]) ASSERT_TRUE(after[node][before]) << before << " before " << node;
-        // In a chain, the step before is the only predecessor.
         if (concurrency == Concurrency::kNever && node > 0) {
           ASSERT_EQ(order[node], std::vector<int>{node - 1});
         }

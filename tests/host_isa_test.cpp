@@ -29,7 +29,6 @@ std::vector<OpRow> ScalarOps() {
   return ops;
 }
 
-// The words for all values of a bool or an enum, or nothing for other types.
 template <class T>
 std::vector<std::string_view> WordsOf() {
   if constexpr (std::is_same_v<T, bool>) return {"false", "true"};

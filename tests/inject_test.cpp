@@ -62,7 +62,6 @@ running { x = f32[] parameter(0)
   ROOT r = (f32[], f32[]) tuple(n, n) }
 )";
 
-// The modules in which mutations are planted, by mutation.
 const std::map<std::string_view, Case>& MutationCases() {
   static const auto* const cases = new std::map<std::string_view, Case>{
       {"fewer_mantissa_bits",

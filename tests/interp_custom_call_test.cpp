@@ -123,7 +123,6 @@ std::string Config(const std::string& epilogue, double beta = 0) {
       epilogue, "\"}}");
 }
 
-// Expects that the call and its definition in plain HLO have the same results.
 void ExpectSame(const std::string& before, const std::string& call, const std::string& plain) {
   const std::string head = Str("HloModule m\nENTRY e {\n", before);
   const auto module = ParseText(Str(head, plain, "\n}\n"));

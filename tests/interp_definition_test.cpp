@@ -417,7 +417,6 @@ TEST(SecondEvaluator, AgreesOnLongReductions) {
         } else {
           const auto results = NaiveReduce<uint64_t>(x, reduced, 1, op.of_ints);
           for (size_t i = 0; i < results.size(); ++i) {
-            // Keeps the bits of the type: one for pred, else 32.
             const uint64_t bits = word == "pred" ? results[i] & 1 : results[i] & 0xffffffff;
             expected.SetInt(static_cast<int64_t>(i),
                             word == "s32" ? static_cast<int32_t>(bits) : static_cast<int64_t>(bits));

@@ -243,7 +243,6 @@ TEST_P(Exhaustive, BinaryOpsAreCorrectlyRounded) {
 INSTANTIATE_TEST_SUITE_P(Interp, Exhaustive, testing::ValuesIn(kTypes),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// Converts from each of the types to each other type.
 TEST(ExhaustiveConvert, ConvertsBetweenNarrowFloats) {
   for (const Type& from : kTypes) {
     const Format source(from);

@@ -14,7 +14,6 @@ namespace fs = std::filesystem;
 
 // ---- Control, limits, memory ----------------------------------------------------------------------------------------
 
-// A chain of calls with `depth` computations.
 std::unique_ptr<Module> Nested(int depth) {
   auto module = std::make_unique<Module>("nested");
   const Shape shape(PrimitiveType::kF32, {2, 3});

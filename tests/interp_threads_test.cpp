@@ -31,7 +31,6 @@ bool SameBits(const Literal& a, const Literal& b) {
   return std::ranges::equal(a.elements(), b.elements(), SameBits);
 }
 
-// The results of all devices, or the error that ended the run.
 struct Outcome {
   std::vector<Literal> results;
   std::string error;

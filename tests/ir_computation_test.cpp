@@ -38,7 +38,6 @@ std::unique_ptr<Module> RandomModule(int adds, uint32_t seed) {
   return module;
 }
 
-// The instructions that the root does not need.
 std::vector<Instruction*> Dead(const Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   std::vector<bool> needed(computation.place_limit());

@@ -149,7 +149,6 @@ ENTRY main {
   }
 }
 
-// A pass that folds 'rest' to `value` after inlining.
 std::function<void(Module&)> FoldsRest(double value) {
   return [=](Module& m) {
     ASSERT_TRUE(RunPipeline(m, {.passes = "fusion-dissolver,call-inliner"}));
@@ -168,7 +167,6 @@ std::function<void(Module&)> FoldsRest(double value) {
   };
 }
 
-// Expects that the value is right and another value is wrong.
 void ExpectFoldable(const char* text, double value, double wrong = 1e-5) {
   const Folded right = Judged(FoldsRest(value), text), other = Judged(FoldsRest(value + wrong), text);
   EXPECT_EQ(right.verdict, Verdict::kMatch) << right.reason;
@@ -503,7 +501,6 @@ ENTRY main {
   }
 }
 
-// A padding in two steps is the same, although the first step has 9072 elements.
 TEST(JudgeFolding, APaddingInTwoStepsIsTheSame) {
   const auto pads_in_two_steps = [&](Module& m) {
     Instruction &pad = *Named(m, "pad"), &least = *Named(m, "least");

@@ -28,7 +28,6 @@ namespace fs = std::filesystem;
 
 // ---- The rules of passes -------------------------------------------------------------------------------------------
 
-// The modules of testdata/passes/PASS.
 std::vector<std::unique_ptr<Module>> ModulesOf(std::string pass) {
   std::ranges::replace(pass, ' ', '-');
   std::vector<std::unique_ptr<Module>> modules;

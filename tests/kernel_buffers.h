@@ -11,7 +11,6 @@
 
 namespace hlo::kernel {
 
-// The arguments of a kernel, one for each of Kernel::Arguments.
 struct Buffers {
   std::vector<std::shared_ptr<std::vector<char>>> storage;
   std::vector<void*> arguments;

@@ -45,7 +45,6 @@ TEST(Kernel, HostAndEmulatedGpuAgreeBitByBit) {
     EXPECT_TRUE(report->clean()) << report->ToString();
   }
   AtEveryHostIsa([&] {
-    // Kernels are compiled with little effort, and then with full effort.
     const std::vector<double> nothing(all.size(), 0);
     for (const std::span<const double> shares : {std::span<const double>(nothing), std::span<const double>()}) {
       const auto compiled = CompileHost(all, shares);

@@ -90,7 +90,6 @@ inline Kernel WarpRowReduce(int64_t rows, int64_t columns) {
   return std::move(k).Build();
 }
 
-// A reduction whose combination has branches and loops.
 inline Kernel BranchyReduce() {
   KernelBuilder k("branchy_reduce", 2, 64);
   const Array x = k.Input("x", Type::kF32, 128), y = k.Output("y", Type::kF32, 2 + 128);
@@ -349,7 +348,6 @@ inline Kernel OldValues() {
   return std::move(k).Build();
 }
 
-// Each warp reverses its 32 elements in shared memory.
 inline Kernel WarpReverse() {
   KernelBuilder k("warp_reverse", 2, 64);
   const Array x = k.Input("x", Type::kF32, 128), y = k.Output("y", Type::kF32, 128);

@@ -216,7 +216,6 @@ inline std::vector<int64_t> RandomDims(const Axes& axes, const ArraySplit& from,
   return dims;
 }
 
-// Makes the array pending along some of the atoms that do not split it.
 inline void AddPending(const Axes& axes, ArraySplit& from, ArraySplit& to, std::mt19937& random) {
   for (const int atom : (axes.All() - from.InDims()).Atoms()) {
     if (random() % 4 != 0) continue;

@@ -143,7 +143,6 @@ TEST(ParserProto, NonemptyUnknownFieldsAreRejected) {
     EXPECT_EQ(Verdict(Str(module, field)), "ok");
 }
 
-// Unknown metadata gives a warning. Any other unknown field is an error.
 TEST(ParserProto, UnknownFieldsOfMetadataGiveAWarning) {
   const std::string instruction =
       "shape { element_type: F32 } literal { shape { element_type: F32 } f32s: 1.5 } metadata { op_name: 'x' ";

@@ -24,7 +24,6 @@ Result<Literal> Partitioned(const std::string& text, std::span<const Literal> ar
 // several values of the padding.
 void ExpectSame(const std::string& text);
 
-// The text of the partitioned program, or the message of the error.
 std::string PartitionedText(const std::string& text);
 
 }  // namespace hlo

@@ -24,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The texts of the files of one pass, without options in its name.
 std::vector<std::string> TextsOf(std::string pass) {
   std::vector<fs::path> paths;
   pass = pass.substr(0, pass.find('{'));

@@ -8,7 +8,6 @@
 namespace hlo {
 namespace {
 
-// A program with reducers and the body of its entry.
 std::string Program(int64_t devices, std::string_view body) {
   return Str("HloModule m, num_partitions=", devices, R"(
 add {

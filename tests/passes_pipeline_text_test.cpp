@@ -22,7 +22,6 @@ std::unique_ptr<Module> Parsed(std::string text) {
   return (*module)->Clone(true);
 }
 
-// A module with exp(x) + exp(x * x) and its sum.
 std::unique_ptr<Module> Example() {
   return Parsed(R"(HloModule m
 add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
@@ -41,7 +40,6 @@ std::shared_ptr<const SourceText> Text(std::string text) {
   return std::make_shared<const SourceText>("p.txt", std::move(text));
 }
 
-// Collects each pass once, whatever its gates.
 void Collect(const std::vector<PipelineItem>& items, std::vector<const PipelineItem*>* found) {
   for (const PipelineItem& item : items) {
     if (item.kind == Kind::kPass || item.kind == Kind::kTodo) found->push_back(&item);
@@ -167,7 +165,8 @@ TEST(PipelineText, AnEndlessFixedPointIsNamed) {
   const auto report = RunPipeline(*module, {.pipeline = "p.txt", .text = Text(kEndless)});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().exit, ExitCode::kUsage);
-  EXPECT_NE(report.error().message().find("'both' reaches no fixed point"), std::string::npos) << report.error().message();
+  EXPECT_NE(report.error().message().find("'both' reaches no fixed point"), std::string::npos)
+      << report.error().message();
   EXPECT_NE(report.error().message().find("fusion-dissolver, fusion"), std::string::npos) << report.error().message();
   ASSERT_NE(report.error().source, nullptr);
   EXPECT_EQ(report.error().source->PlaceOf(report.error().diagnostics.front().range.begin).line, 2);

@@ -69,7 +69,7 @@ std::set<std::string_view> AppliedBy(std::string_view pass, std::string_view opt
 
 TEST(Rules, EachRuleIsAppliedInAFileOfItsPass) {
   for (const RuleSet& set : AllRules()) {
-    std::map<std::string_view, std::set<std::string_view>> applied;  // Applied rules by options.
+    std::map<std::string_view, std::set<std::string_view>> applied;
     for (const Rule& rule : set.rules) {
       const auto [of_options, is_new] = applied.try_emplace(rule.options);
       if (is_new) of_options->second = AppliedBy(set.pass, rule.options);

@@ -30,7 +30,6 @@ TEST(PrintForms, ACanonicalInstructionHasNoNamesAndReadsBack) {
   EXPECT_NE(Read(text), nullptr);
 }
 
-// A chain of `depth` computations. Each calls the one before it.
 std::string Chain(int depth) {
   std::string text = "HloModule chain\nbody0 { x = f32[] parameter(0) ROOT y = f32[] negate(x) }\n";
   for (int i = 1; i < depth; ++i)

@@ -31,7 +31,6 @@ namespace {
 constexpr PrimitiveType kTypes[] = {PrimitiveType::kF8E4M3FN, PrimitiveType::kF8E5M2, PrimitiveType::kF4E2M1FN,
                                     PrimitiveType::kS4,       PrimitiveType::kU4,     PrimitiveType::kS8,
                                     PrimitiveType::kPred,     PrimitiveType::kBF16,   PrimitiveType::kF16};
-// The types in which modules are written.
 constexpr std::string_view kWritten[] = {"f8e4m3fn", "s8", "pred", "f32", "s32", "u32", "bf16", "f16"};
 
 // ---- Modules of rules ----------------------------------------------------------------------------------------------
@@ -82,7 +81,7 @@ int64_t ValuesOf(const Shape& shape) {
   return bits <= 16 ? int64_t{1} << bits : 0;
 }
 
-// Sets the bits of element `i`. The type has at most 16 bits.
+// The type has at most 16 bits.
 void SetBits(Literal& x, int64_t i, uint64_t bits) {
   if (!IsFloat(x.shape().type())) return x.SetInt(i, static_cast<int64_t>(bits));
   if (ByteWidth(x.shape().type()) == 1) x.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(bits);

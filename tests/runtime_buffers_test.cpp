@@ -433,7 +433,6 @@ TEST(RuntimeBuffers, EqualConstantsShareMemory) {
   EXPECT_EQ(PlanBuffers(*prepared, FindValues(*prepared, {})).constants.size(), 2u);
 }
 
-// The observer receives the operands before a step, its result, and the trips of the surrounding loops.
 TEST(RuntimeExecutable, AnObserverSeesEachStep) {
   const auto device = OpenHostDevice();
   for (int seed = 0; seed < 20; ++seed) {

@@ -59,7 +59,6 @@ void ExpectAsOnTheHost(const Module& module, FarDevice& far) {
     expect_same({.observer = &observer}, "watched");
     expect_same({.record = false}, "one by one");
     expect_same({}, "as one again");
-    // Other arguments are bound to the same memory.
     const auto others = MakeArguments(module, {.seed = 8});
     ASSERT_TRUE(others);
     const auto of_others = (*at_home)->Run(*others);
@@ -184,9 +183,9 @@ ENTRY e {
     return far.replays;
   };
   // Run 0 reads the condition and replays the steps of each trip from the second one on. Run 1 knows the number of
-  // trips, but a sequence of steps is recorded only in its second run, so it replays each trip. Run 2 records all trips
-  // with the steps around them. Runs 2, 3 and "as one again" replay this recording. With other arguments the condition
-  // is read again: one replay per trip, and one for the steps before the loop.
+  // trips, but a sequence of steps is recorded in its second run, so each trip is replayed. Run 2 records all trips
+  // with the steps around them, which runs 2, 3 and "as one again" replay. With other arguments the condition is read
+  // again: one replay per trip, and one for the steps before the loop.
   EXPECT_EQ(replays(text("")), 4 + 5 + 3 + (5 + 1));
   // The steps before the loop, of each trip, and after the loop are recorded separately.
   EXPECT_GT(replays(text(", backend_config={\"known_trip_count\":{\"n\":\"3\"}}")), 5 * 5);

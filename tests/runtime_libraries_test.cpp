@@ -320,7 +320,6 @@ std::unique_ptr<Module> ParseText(const std::string& text) {
   return std::move(*module);
 }
 
-// Arguments of integers in [-4, 4].
 std::vector<Literal> SmallIntegers(const Module& module) {
   std::vector<Literal> arguments;
   uint32_t state = 1;

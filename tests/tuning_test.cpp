@@ -514,7 +514,6 @@ TEST(Tuner, ReusesItsMeasurementsFromTheLock) {
     EXPECT_FALSE(HasPlan(without->entry().root()));
     EXPECT_EQ(left->notes.size(), denied ? 1u : 0u);
   }
-  // The lock does not contain this step.
   const auto missing = ParseText(SumsText("x", "s", "{0,1}"));
   const auto error = Tune(*missing, *device, ForHost(), options, Hooks());
   ASSERT_FALSE(error);

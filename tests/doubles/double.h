@@ -135,7 +135,6 @@ using DevicePointer = unsigned long long;
 bool IsDeviceMemory(const std::string& who, const void* begin, size_t bytes);
 
 enum class WorkKind : uint8_t { kKernel, kCopy, kFill, kProduct, kConvolution, kEvent, kGraph };
-// Memory that work reads or writes.
 struct Touch {
   const void* begin;
   size_t bytes;
