@@ -166,8 +166,8 @@ TEST(Exact, Tf32HasElevenBits) {
             "'z' (dot) has operands of more than the 11 bits of tf32");
 }
 
-// Each iteration is judged by the values that it had in the run. The body multiplies by 3. f32 represents 3^15 times an
-// integer exactly, but not 3^16 times.
+// Each iteration is judged by the values that it had in the run. The body multiplies by 3. f32 represents 3^15 exactly,
+// but not 3^16.
 TEST(Exact, LoopsAreWhatTheyWereInTheRun) {
   const std::string text = R"(HloModule m
 condition { s = (s32[], f32[2]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(N) ROOT c = pred[] compare(i, n), direction=LT }

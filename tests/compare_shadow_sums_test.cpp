@@ -93,7 +93,7 @@ TEST(Shadow, DroppedTermOfALongDotIsAViolation) {
   EXPECT_EQ(comparison.verdict, Verdict::kMismatch);
   // A missing product near 0 may be within the bound, but most are not.
   EXPECT_GE(comparison.Count(ElementClass::kViolation), 60);
-  // Without a plan any order is permitted. Its worst-case bound includes many wrong results, but these are suspicious.
+  // Without a plan any order is permitted. The worst-case bound includes many wrong results, which are suspicious.
   const Comparison any_order = test.Against(dropped, nullptr);
   EXPECT_GE(any_order.Count(ElementClass::kSuspicious), 15);
   EXPECT_GE(any_order.Count(ElementClass::kSuspicious) + any_order.bad(), 50);

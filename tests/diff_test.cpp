@@ -336,8 +336,8 @@ TEST(DiffModules, ModelsAreEqualUnderOtherNamesInAnotherOrder) {
   }
 }
 
-// The pass kept an instruction if it did not change the line in the entry. At least as many instructions must be
-// matched. Of two equal instructions the pass keeps one, and either may be matched.
+// At least as many instructions must be matched as have the same line in the entry after the pass. Of two equal
+// instructions the pass keeps one, and either may be matched.
 TEST(DiffModules, UnchangedInstructionsAreMatched) {
   int64_t compared = 0, kept_in_all = 0;
   for (const std::string& path : Models()) {

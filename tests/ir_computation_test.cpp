@@ -1,4 +1,5 @@
-// Compares cached data of a computation with new data, and changes of many instructions at once with single changes.
+// Compares cached data of a computation with newly computed data, and changes of many instructions at once with single
+// changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

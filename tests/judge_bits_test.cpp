@@ -167,7 +167,7 @@ ENTRY main {
   const Judged sign =
       JudgeTexts(text("k = f32[6] abs(x)"), text("n = f32[6] abs(x)\n o = f32[6] negate(n)\n k = f32[6] abs(o)"), args);
   EXPECT_EQ(sign.result.verdict, Verdict::kMatch);
-  // The NaN is the last element on one side and the first on the other.
+  // The NaN is the last element in one text and the first in the other.
   const Judged moved = JudgeTexts(text("k = f32[6] abs(x)"),
                                   text("z = f32[6] constant({-nan, -nan, -nan, -nan, -nan, -nan})\n a = f32[6] abs(x)\n"
                                        "i = pred[6] compare(x, x), direction=NE\n k = f32[6] select(i, z, a)"),

@@ -182,8 +182,8 @@ TEST(MathFunctions, AreAllMeasured) {
   }
 }
 
-// Compares every f32 with f64, whose own error is a billionth of an ulp. DefaultUlps is based on this. The test takes a
-// minute or two per function, so it needs FULL=1.
+// Compares every f32 result with f64, whose own error is a billionth of an ulp. DefaultUlps is based on these errors.
+// The test takes a minute or two per function, so it needs FULL=1.
 struct Unrounded {
   Opcode op;
   double most;  // The largest error in ulps: half an ulp less than DefaultUlps.

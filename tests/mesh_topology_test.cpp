@@ -117,7 +117,7 @@ TEST(ExchangeTime, EachKind) {
   EXPECT_EQ(us(Kind::kAllToAll, 36e6, {4, 1}), "direct 79.5");
   // Inside of a node 3 + 3.5 us and 7/8 of 36 MB, between nodes 8 + 1.5 us and 3/4 of 4.5 MB.
   EXPECT_EQ(us(Kind::kAllGather, 36e6, {8, 4}), "direct/direct 171.0");
-  // The two halves of an all-reduce.
+  // An all-reduce is a reduce-scatter and this all-gather.
   EXPECT_EQ(us(Kind::kAllReduce, 36e6, {8, 4}), "direct/direct 342.0");
 }
 

@@ -530,7 +530,7 @@ std::unique_ptr<Module> Optimized(const std::string& text) {
   auto module = Parse(std::make_shared<const SourceText>("test", text));
   EXPECT_TRUE(module) << (module ? "" : module.error().message());
   PipelineOptions pipeline;
-  // Kernels run one by one, and loops are loops of the run time.
+  // Without these passes, kernels run one by one, and the run time executes the loops.
   for (const char* pass : {"block-fusion", "segment-fusion", "while-loop-fusion"}) pipeline.disabled.emplace_back(pass);
   const auto passes = Optimize(**module, pipeline, nullptr);
   EXPECT_TRUE(passes) << (passes ? "" : passes.error().message());
@@ -589,7 +589,8 @@ TEST(ProfileRecorded, RunsOfADevice) {
   ExpectRecorded(far);
 }
 
-// The trace has each kernel's grid and block. Its step's description has them as text, such as "3 blocks of 256".
+// The trace has the grid and block of each kernel. The description of a step has them as text, such as "3 blocks of
+// 256".
 TEST(ProfileRecorded, HasLaunchSizes) {
   const auto device = gpu::OpenHostDevice();
   const auto module = Optimized(kLoops);

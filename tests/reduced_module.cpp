@@ -33,8 +33,8 @@ bool KeepsEqualSizes(const Module& before, const Module& after) {
   return true;
 }
 
-// The module with one size reduced: a size of an array that is too large, or else another. Takes the smallest size that
-// is at least twice `tile`, so that its multiples follow. Returns null if there is none.
+// The module with one size reduced, and with it its multiples: the smallest size of too large arrays that is at least
+// twice `tile`, or else another size. Returns null if there is none.
 std::unique_ptr<Module> Smaller(const Module& module, int64_t tile, int64_t most_elements) {
   std::set<int64_t> large;
   ForEachArray(module, [&](const Shape& leaf) {

@@ -471,7 +471,7 @@ int cuGraphDestroy(void* graph) {
   return entry.status();
 }
 
-// Launches in progress continue.
+// Does not stop launches in progress.
 int cuGraphExecDestroy(void* executable) {
   ENTER(cuGraphExecDestroy);
   GraphExec* const found = Execs().Find(entry, executable);
