@@ -37,15 +37,14 @@ Error NoKey(const std::string& wanted_by, const Shape& shape, const std::string&
                 Join(keys, ", "), "; ", advice));
 }
 
-// A whole array, and the part of each partition.
 struct WholeArray {
   Literal value;
   PartTable table;
 };
 
-// The arrays for all devices that were not cut.
+// Arrays that are for all devices and were not cut.
 struct Uncut {
-  std::vector<std::string> parts;  // Keys of arrays that are parts by their shardings.
+  std::vector<std::string> parts;  // Keys of arrays whose shardings split the parameter.
   bool are_whole = true;           // By their shardings each partition holds the whole arrays.
 
   void Add(const Sharding* sharding, const Shape& shape, int64_t partitions, std::string_view key) {
@@ -85,7 +84,7 @@ std::string HintOfParts(const Instruction& parameter, const Reading& reading, st
              "' of partition 1; a whole array is not divided, because ", why_not_cut);
 }
 
-// For an array of one partition.
+// For an array of one partition with a wrong shape.
 std::string HintOfOwn(const Instruction& parameter, int64_t leaf, const Shape& shape, const Reading& reading) {
   if (IsUnpartitioned(reading.module)) return "the module is not partitioned, so each partition takes whole arrays";
   const Sharding* const sharding = ShardingOfLeaf(parameter, leaf);
@@ -193,7 +192,7 @@ Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const Reading& re
   const StemOf positional = [](const Instruction& parameter) { return Str("arg", parameter.parameter_number()); };
   const StemOf by_name = [](const Instruction& parameter) { return std::string(parameter.name()); };
   const StemOf by_number = [](const Instruction& parameter) { return Str(parameter.parameter_number()); };
-  // If no form has all keys, the one with the most keys is meant.
+  // If no form has all keys, the form with the fewest missing keys is used.
   StemOf stem_of = positional;
   int64_t missing = count_missing(positional);
   for (const StemOf& form : {by_name, by_number}) {

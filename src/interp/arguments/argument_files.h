@@ -19,9 +19,9 @@ namespace hlo {
 class Instruction;
 class Module;
 
-// Keys are argN (argN.i.j for leaves of tuples) if all parameters have one, else parameter names, else N, else arr_N in
-// the order of the file. A .npy can provide the only parameter. Parameters in `given` stay empty. Errors: A003 for a
-// parameter without a key, A004 for another shape or type.
+// Reads arguments. Keys are argN (argN.i.j for leaves of tuples) if each parameter has one, else parameter names, else
+// N, else arr_N in the order of the file. A .npy can provide the only parameter. Parameters in `given` get empty
+// literals. Errors: A003 for a parameter without a key, A004 for another shape or type.
 Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module& module,
                                            CastArgs cast = CastArgs::kNever, const std::set<int64_t>& given = {});
 
@@ -37,13 +37,13 @@ std::optional<ArgsAre> ArgsAreFromText(std::string_view text);
 struct DeviceArguments {
   std::vector<std::vector<Literal>> by_device;
   bool were_cut = false;
-  // All arrays were whole: each was cut, or its sharding says that each partition holds it all.
+  // An array was cut, or by the shardings each partition holds all arrays whole.
   bool are_whole = false;
-  // Keys of the arrays for all devices that are parts by their shardings.
+  // Keys of arrays for all devices that were not cut although their shardings split the parameters.
   std::vector<std::string> parts;
 };
 // The key "rR.KEY" is for all devices of replica R, and "rR.pP.KEY" for one device. Only the first `most_devices`
-// devices get arguments. Errors: as ReadArguments, and A005.
+// devices get arguments. Errors: as ReadArguments, A005 and A028.
 Result<DeviceArguments> ReadArgumentsByDevice(const std::string& path, const Module& module,
                                               CastArgs cast = CastArgs::kNever, const std::set<int64_t>& given = {},
                                               ArgsAre are = ArgsAre::kAuto,
@@ -58,14 +58,14 @@ std::optional<OfDevice> SplitDevicePrefix(std::string_view key);
 // Error: A005 for a device outside the module.
 Status CheckDevice(const OfDevice& of, const Module& module, std::string_view where);
 
-// A tensor is "x.npy", "x.npz:KEY", "x.npz" with one array, or "@x.bin" with raw bytes (row-major, little-endian, one
-// byte for each element of sub-byte types). Errors: A002 for an unreadable file, A003 for a missing key, A004 for
-// another shape or type, or if `parameter` is a tuple.
+// Whether `text` names a tensor: "x.npy", "x.npz:KEY", "x.npz" with one array, or "@x.bin" with raw bytes (row-major,
+// little-endian, one byte for each element of sub-byte types). Errors of ReadTensor: A002 for an unreadable file, A003
+// for a missing key, A004 for another shape or type, or if `parameter` is a tuple.
 bool NamesTensor(std::string_view text);
 Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter, CastArgs cast = CastArgs::kNever);
 
-// Reads a value that another run sent. Its key is inN or outN, or inN.i.j for tuples. Errors: R007 for a missing key,
-// and A004.
+// Reads infeed value `number` (N). Its key is inN, or outN in a file of outfeed values, with .i.j for tuples. Errors:
+// R007 for a missing key, and A004.
 Result<Literal> ReadFed(const NpzArrays& arrays, const std::string& path, int64_t number, const Shape& shape,
                         const std::string& wanted_by);
 

@@ -35,7 +35,6 @@ Result<int64_t> ParameterOf(const Module& module, const std::string& which) {
   FAIL(std::move(error));
 }
 
-// Reads a call such as "uniform(-1,1)".
 bool ParseCall(std::string_view text, std::string_view name, double* a, double* b) {
   if (!text.starts_with(name) || !text.ends_with(")")) return false;
   text.remove_prefix(name.size());
@@ -60,7 +59,7 @@ constexpr std::string_view kSpecs =
     "--arg takes zeros, ones, iota, special, replica_id, uniform(a,b), normal(m,s), randint(a,b), x.npy, x.npz:KEY, "
     "@x.bin or a literal: {1,2}";
 
-// Whether the text is a literal. Other words are misspelt generators.
+// Texts that are not literals are misspelt generators.
 bool IsLiteralText(std::string_view spec) {
   if (spec.empty() || spec.find_first_of("{[") != std::string_view::npos) return !spec.empty();
   for (const std::string_view word : {"inf", "nan", "true", "false"}) {
@@ -76,7 +75,6 @@ Error InArgument(const Instruction& parameter, Error error) {
 }
 
 Result<Literal> Made(const Instruction& parameter, std::string_view spec, const ArgumentOptions& options) {
-  // A literal may be a whole tuple.
   if (parameter.shape().IsTuple() && spec.starts_with('(') && options.parse_literal)
     return options.parse_literal(parameter.shape(), spec);
   int64_t leaf = 0;

@@ -73,7 +73,7 @@ struct Arguments {
 // MakeLiteral and ReadTensor.
 Result<std::map<int64_t, Literal>> GivenArguments(const Module& module, const ArgumentOptions& options);
 
-// Scales floats down while too many results of options.interpret are not finite.
+// Halves the scale of floats while too many results of options.interpret are not finite.
 Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptions& options);
 Result<std::vector<Literal>> MakeArguments(const Module& module, const ArgumentOptions& options = {});
 
@@ -86,7 +86,7 @@ Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t 
 struct ElidedFill {
   InputProfile profile = InputProfile::kNormal;  // One of kNormal, kIota and kZeros.
   uint64_t seed = 0;
-  int64_t memory_limit = 0;  // For all constants together.
+  int64_t memory_limit = 0;  // Bytes, for all constants together.
 };
 
 // Returns the number of elided constants. Error: P093, at the largest one, if together they exceed the limit.

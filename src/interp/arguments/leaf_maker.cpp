@@ -202,8 +202,8 @@ class Maker {
     return Between(block, 1, std::max<int64_t>(1, most));
   }
 
-  // Distinct integers of the type, negative ones only if necessary. If the type has only n of them, each run of n
-  // elements has all in its own order.
+  // Distinct integers of the type, negative ones only if necessary. If the type has only n of them, each n consecutive
+  // elements are all of them in another order.
   double Fingerprint(int64_t i) const {
     const auto whole = static_cast<uint64_t>(std::min(std::ldexp(1.0, std::min(significand_, 52)), largest_));
     const bool both_signs = Numbers() > whole && !positive_;
@@ -316,7 +316,7 @@ class Maker {
     const auto vectors = static_cast<uint64_t>(vectors_);
     uint64_t number;
     if (range_.rows_sorted) {
-      // Row i draws from part i of `rows_`. An empty part counts as one number.
+      // Row i draws from part i of `rows_` parts of [0, vectors). An empty part counts as one number.
       const auto border = [&](uint64_t part) {
         return static_cast<uint64_t>(static_cast<unsigned __int128>(part) * vectors / rows_);
       };

@@ -23,7 +23,7 @@ inline uint64_t CounterOf(int64_t parameter, int64_t leaf) {
 
 int64_t Between(const PhiloxBlock& random, int64_t low, int64_t high);
 
-// Makes a literal from f(shape, leaf number) of each leaf.
+// Makes a literal from f(shape, leaf++) of each leaf.
 template <class F>
 Result<Literal> ByLeaf(const Shape& shape, int64_t& leaf, F&& f) {
   if (!shape.IsTuple()) return f(shape, leaf++);

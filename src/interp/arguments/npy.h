@@ -38,8 +38,8 @@ enum class CastArgs : uint8_t {
 };
 std::optional<CastArgs> CastArgsFromText(std::string_view text);
 
-// `shape` must not be a tuple. bf16 is V2 or the bits in uint16, f8 is V1 or the bits in uint8, and s4 and u4 are
-// bytes. `wanted_by` and `where` are for messages such as "argument 2 ('ids') wants s32[128], a.npz:ids has ...".
+// `shape` must not be a tuple. Files store bf16 as V2 or as bits in uint16, f8 as V1 or as bits in uint8, and s4 and u4
+// as bytes. `wanted_by` and `where` are for messages such as "argument 2 ('ids') needs s32[128], but a.npz:ids is ...".
 // Errors: A004.
 Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, const std::string& wanted_by,
                                const std::string& where, CastArgs cast = CastArgs::kNever);

@@ -13,7 +13,7 @@ struct PhiloxBlock {
 };
 PhiloxBlock Philox(uint64_t key, uint64_t counter_low, uint64_t counter_high);
 
-// First words for consecutive counters, in a vectorisable form.
+// First words of the blocks of consecutive counters, in a vectorisable form.
 inline constexpr int kPhiloxLanes = 16;
 void PhiloxFirstWords(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t (&words)[kPhiloxLanes]);
 

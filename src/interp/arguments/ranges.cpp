@@ -62,7 +62,7 @@ const Instruction& Bare(const Instruction& inst) {
   return *at;
 }
 
-// Whether `wrapped` is `index` + n. Their select counts negative indices from the end.
+// Whether `wrapped` is `index` + n. A select of both counts negative indices from the end.
 bool IsWrapped(const Instruction& wrapped, const Instruction& index) {
   const Instruction& sum = Bare(wrapped);
   if (!sum.Is(Opcode::kAdd) || !IsInteger(sum.shape().type())) return false;
@@ -100,7 +100,8 @@ int64_t OperandDim(const Instruction& inst, int64_t dim) {
 // Identities of a reducer with `arrays` accumulators, such as (max, sum) and arg-reductions. Nullopt if unknown.
 std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t arrays) {
   std::vector<std::optional<double>> identities(arrays);
-  // Component k is parameter k of the accumulator, or parameter k + arrays of the element.
+  // The number of the parameter that `inst` is, or -1. Component k is parameter k of the accumulator, or k + arrays of
+  // the element.
   const auto component = [&](const Instruction& inst) {
     const Instruction& bare = Bare(inst);
     return bare.Is(Opcode::kParameter) ? bare.parameter_number() : -1;
@@ -423,8 +424,8 @@ class Collector {
     is_following_ = false;
   }
 
-  // Only the first requirements of a leaf count, because a loop counter whose step is in a fusion gets new ones without
-  // end.
+  // Only the first kMostRequirements of a leaf count, because a loop counter whose step is in a fusion gets new ones
+  // without end.
   bool IsNew(const Pending& pending) {
     constexpr int kMostRequirements = 100;
     const Requirement& requirement = pending.requirement;

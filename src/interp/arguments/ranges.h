@@ -25,7 +25,7 @@ struct ClosedInterval {
 
 struct LeafRange {
   ClosedInterval interval;
-  // Ranges of index vectors along `component_dim`. Empty if all components have `interval`.
+  // Intervals of index components, which are along `component_dim`. Empty if all have `interval`.
   std::vector<ClosedInterval> components;
   int64_t component_dim = -1;
   bool is_index = false;  // Profile `edge` moves some indices out of range.
@@ -34,11 +34,11 @@ struct LeafRange {
   bool is_start = false;       // A start of a dynamic slice.
   bool is_trip_count = false;  // Profile `long` makes the number large.
   bool rows_sorted = false, rows_unique = false;
-  // A key of a sort or arg-reduction. Profile `ties` repeats keys, and others avoid that if `distinct`. `key_dim` is -1
-  // if unknown.
+  // The array has keys of a sort or arg-reduction along `key_dim` (-1 if unknown). Profile `ties` repeats keys. The
+  // others repeat none if `distinct`.
   bool is_key = false, distinct = false;
   int64_t key_dim = -1;
-  // A term of a sum along `summed_dim` (-1 if unknown), or with `repeats` a factor of such terms.
+  // The array has the terms of a sum along `summed_dim` (-1 if unknown), or if `repeats` a factor of these terms.
   bool is_summed = false, repeats = false;
   int64_t summed_dim = -1;
   std::optional<double> exactly;  // The only value: the identity of a reducer.
