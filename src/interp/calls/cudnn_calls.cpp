@@ -43,7 +43,7 @@ Result<Instruction*> Activated(Meaning& m, const ConvolutionConfig& config, Inst
   FAIL(UnsupportedCall(m.call(), Str("with activation ", name)));
 }
 
-// Rejects dimensions without labels, or with `vectors` more than one of them.
+// Rejects dimensions without labels. With `vectors`, each array may have one.
 Status CheckConvolution(const Meaning& m, bool vectors = false) {
   const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();
   if (m.operand_count() < 2) FAIL(WrongOperands(m.call()));

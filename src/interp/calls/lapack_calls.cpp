@@ -34,7 +34,7 @@ constexpr Row kRows[] = {
 
 constexpr std::string_view kPerturbed = "tridiagonal_solve_perturbed_ffi";
 
-// XLA's own targets, which TensorFlow uses, and JAX on devices without such a library.
+// XLA's own targets. TensorFlow uses them, and so does JAX on devices without LAPACK.
 struct NamedRow {
   std::string_view target;
   Row row;
@@ -49,7 +49,7 @@ constexpr NamedRow kNamed[] = {
 
 struct Target {
   const Row* row = nullptr;
-  char type = 0;  // 0 means the operand's type.
+  char type = 0;
 };
 
 Target TargetOf(std::string_view target) {

@@ -51,7 +51,7 @@ char LetterOf(PrimitiveType type);
 
 struct Routine {
   std::string_view name;
-  char type = 0;  // 0 means the operand's type.
+  char type = 0;  // LAPACK's letter, or 0 for the operand's type.
 };
 
 class Call {
@@ -78,7 +78,7 @@ class Call {
   const Routine& routine() const { return routine_; }
   bool HasArrays(size_t count) const { return arrays_.size() >= count; }
   const Literal& array(size_t i) const { return *arrays_[i]; }
-  // A scalar operand, which older names have. 0 if missing.
+  // Scalar operand `i` of a call with an older name. 0 if missing.
   int64_t scalar(size_t i) const { return i < scalars_.size() ? scalars_[i] : 0; }
   bool has_scalars() const { return !scalars_.empty(); }
   // The value of an option: a number, the code of a character, or 'T' or 'F' for a boolean.
@@ -116,7 +116,7 @@ class Call {
                          Str("whose operand ", i, " is ", array(i).shape(), " and not ", Shape(type, dims), ",")));
   }
 
-  // Other results than `values` are workspace.
+  // Returns `values`, and zeros for workspace.
   Result<Literal> Results(std::vector<Literal> values) const {
     const Shape& shape = e_.inst.shape();
     if (!shape.IsTuple()) {
@@ -181,7 +181,7 @@ class Matrices {
   Literal transposed_;
 };
 
-// A vector for each matrix, or a number if size < 0.
+// Zeros: a vector for each matrix, or a number if size < 0.
 Literal Vectors(PrimitiveType type, const Dims& batch, int64_t size);
 
 template <class T>
@@ -194,7 +194,7 @@ T* VectorOf(Literal& vectors, int64_t i, int64_t size) {
   return vectors.mutable_data<T>().data() + i * size;
 }
 
-// The first operand has matrices of the routine's type.
+// Callers have checked the type and rank of the first array.
 
 // lapack_calls.cpp
 Result<Literal> CallPotrf(const Call& call);

@@ -27,7 +27,7 @@ Error WrongOperands(const Instruction& inst);
 // The first results of a call. Others are workspace.
 using CallResults = std::vector<Instruction*>;
 
-// A call as a computation on its operands.
+// Builds a computation that has the results of `call`.
 class Meaning {
  public:
   explicit Meaning(const Instruction& call)
@@ -63,17 +63,17 @@ class Meaning {
   Instruction* Reshaped(Instruction* x, Dims dims) {
     return Add(Opcode::kReshape, Shape(x->shape().type(), std::move(dims)), {x}, ReshapeAttrs());
   }
-  // x > limit ? then : otherwise.
   Instruction* IfAbove(Instruction* x, double limit, Instruction* then, Instruction* otherwise);
   Instruction* Clamped(Instruction* x, double low, double high) {
     return Add(Opcode::kClamp, x->shape(), {Constant(low, x->shape()), x, Constant(high, x->shape())});
   }
   Instruction* Reduced(Instruction* x, std::vector<int64_t> dimensions, Opcode combine, double start);
 
-  // f8 saturates as in the libraries. Integers of up to 32 bits are rounded to nearest even and saturate.
+  // Converts x. f8 saturates as in the libraries. Integers of up to 32 bits are rounded to nearest even and saturate.
   Instruction* Rounded(Instruction* x, PrimitiveType type);
 
-  // The root is a tuple. Errors (U007): other shapes than the call's, or an instruction that breaks a rule of its op.
+  // The root is the tuple of `results`. Errors (U007): other shapes than the call's, or an instruction that breaks a
+  // rule of its op.
   Result<std::unique_ptr<Module>> Finish(const CallResults& results);
 
  private:
