@@ -26,18 +26,20 @@ struct PairOfComputations {
   const Computation* before;
   std::vector<shadow::ConeArgument> args;
   std::unordered_map<const Instruction*, ShadowValue> given_before, given_after;  // Without bounds.
-  // Kept instructions of the input that would have other values if they were computed again.
+  // Instructions of the input whose kept values stay, because computing them again would give other values.
   std::unordered_set<const Instruction*> given_for_good;
   std::unordered_map<const Computation*, std::vector<shadow::ConeArgument>> callee_args;
-  // Results of loops without a counterpart. Each loop runs once, not once for each value.
+  // Results of loops without a kept value. Each loop runs once, not once for each value.
   std::unordered_map<const Instruction*, ShadowValue> ran;
   int64_t ran_bytes = 0;
 };
 
-// Lists `start` and the instructions on which it depends in its computation, nearest first. Stops at cut instructions.
+// Lists `start` and the instructions on which it depends in its computation, nearest first. Stops before cut
+// instructions.
 using IsCut = std::function<bool(const Instruction&)>;
 std::vector<const Instruction*> Upstream(const Instruction& start, const IsCut& is_cut);
-// The arguments of `inst` in f64. Small arrays become f64 in `args` too, so that they are converted once.
+// Values of `args` that `inst` needs, in f64. Others are empty. Small arrays become f64 in `args` too, so that they are
+// converted once.
 std::vector<ShadowValue> Needed(std::vector<shadow::ConeArgument>& args, const Instruction& inst,
                                 const shadow::Given& cuts);
 
@@ -52,14 +54,14 @@ class BothSides {
   shadow::Given CutsAfter(const PairOfComputations& pair) const;
   ShadowOptions Options(const shadow::Given& cuts) const;
 
-  // `computation` is the pair's computation of the input, or is called by it.
+  // The arguments of `computation`, which is `pair.before` or is called by it.
   Result<std::vector<shadow::ConeArgument>*> ArgsOf(PairOfComputations& pair, const Computation* computation) const;
 
   Result<ShadowValue> ValueBefore(PairOfComputations& pair, const Instruction& inst) const;
   Result<ShadowValue> ValueAfter(PairOfComputations& pair, const Instruction& inst) const;
 
-  // The interpreter's value of `inst` after the pass, or of `operation` on its operands, in declared types. Returns
-  // nullopt if an operand was not kept or the evaluation fails.
+  // The interpreter's value, in declared types, of the optimized instruction `inst`, or of `operation` on the operands
+  // of `inst`. Nullopt if an operand was not kept or the evaluation fails.
   std::optional<Literal> EvaluatedAfter(PairOfComputations& pair, const Instruction& inst,
                                         const Instruction* operation = nullptr) const;
 

@@ -13,7 +13,7 @@ class Callers {
  public:
   explicit Callers(const Module& module);
 
-  // A caller must exist.
+  // The first caller, which must exist.
   const Instruction& Of(const Computation& computation) const { return *callers_.at(&computation).front(); }
   // Null unless there is exactly one caller.
   const Instruction* OnlyOneOf(const Computation& computation) const;

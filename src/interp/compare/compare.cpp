@@ -42,7 +42,7 @@ Literal WidenAny(const Literal& literal) {
   return wide;
 }
 
-// Neighbours of the type differ by one, and 0 equals -0.
+// Position among the type's numbers. Neighbours differ by one, and 0 equals -0.
 int64_t Position(PrimitiveType type, double x) {
   int64_t magnitude;
   switch (type) {

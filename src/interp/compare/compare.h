@@ -42,7 +42,7 @@ enum class Verdict : uint8_t { kMatch, kMismatch, kInconclusive, kUnsupported };
 // "MATCH", "MISMATCH", "INCONCLUSIVE(reason)", "UNSUPPORTED(what)".
 std::string VerdictText(Verdict verdict, std::string_view reason);
 ExitCode ExitCodeOf(Verdict verdict);
-// Verdicts from the worst: unsupported, mismatch, inconclusive, match.
+// From the worst: unsupported, mismatch, inconclusive, match.
 Verdict Worse(Verdict a, Verdict b);
 
 // In `local`, `expected` is the shadow's value.
@@ -59,7 +59,7 @@ struct ElementReport {
 
 struct TensorComparison {
   ShapeIndex output;
-  std::string key;  // Replaces the index for an array in a file.
+  std::string key;  // The key of an array in a file, which replaces `output`.
   Shape shape;
   bool of_complex = false;            // Numbers are parts of complex numbers, and `shape` is [.., 2].
   int64_t elements = 0, checked = 0;  // A sample has checked < elements.
@@ -68,7 +68,7 @@ struct TensorComparison {
   double max_abs = 0, max_rel = 0, rms_rel = 0, norm_rel = 0;
   int64_t max_ulps = 0;
   double worst_ratio = 0, median_ratio = 0;
-  int64_t worst_element = -1;  // Element with the worst ratio, or -1.
+  int64_t worst_element = -1;  // -1 if none.
   int64_t nan_actual = 0, nan_expected = 0, inf_actual = 0, inf_expected = 0, zero_actual = 0, zero_expected = 0;
   int64_t nan_for_finite = 0, inf_for_finite = 0;
   double max_abs_bad = 0, max_rel_bad = 0;  // Tolerances that would accept all violations, or infinity.
@@ -79,7 +79,7 @@ struct TensorComparison {
   std::map<int, int64_t> ratio_bins;        // Counts by floor(log2 ratio). 1024 means infinite.
   std::vector<std::string> looks_like;      // Known mistakes that violations resemble: "PARTIAL TILE: ...".
   bool heuristic = false;                   // The bound is not proven, because the reducer is unknown.
-  int64_t disproved = 0;                    // Elements with the interpreter's bits that a wrong bound excludes.
+  int64_t disproved = 0;  // Elements with the interpreter's bits beyond their bound. Such bounds are wrong.
   Verdict verdict = Verdict::kMatch;
   std::string reason;  // Set for kInconclusive, or if a size differs at run time.
 
@@ -103,14 +103,14 @@ struct Comparison {
 enum class TopBy : uint8_t { kRel, kAbs, kUlp, kIndex, kRatio };
 
 struct CompareOptions {
-  int64_t max_mismatches = 5;  // Reported elements of each output.
+  int64_t max_mismatches = 5;  // Most reported elements of each output.
   TopBy top_by = TopBy::kRel;
   bool strict_nan = false;  // With a bound of 0, NaNs are compared by their bits.
 };
 
 struct LocalOptions : CompareOptions {
   const PrecisionPlan* plan = nullptr;
-  int64_t work_limit = 0;  // A sample is checked beyond these scalar steps. 0 means no limit.
+  int64_t work_limit = 0;  // A check that takes more scalar steps checks a sample. 0 means no limit.
   // See ShadowOptions::meter. A kernel that exceeds it is unsupported.
   WorkMeter* meter = nullptr;
   int64_t max_loop_iterations = 1'000'000;  // 0 means no limit.

@@ -20,9 +20,9 @@ size_t LastOf(Users results, const Readings& compared) {
   return last;
 }
 
-// The last position that reads `inst`. `read` has it for users, and receives it for `inst`. With `hands_on`, compared
-// users are not evaluated again, because their values are kept while they are read. `inner` has the last comparison in
-// each called computation.
+// The last position at which `inst` is read. `read` has the last positions of users, and receives the position. With
+// `hands_on`, compared users are not evaluated again, because their values are kept while they are read. `inner` has
+// the last comparison in each called computation.
 size_t LastRead(const Instruction& inst, const Readings& compared, bool hands_on,
                 std::unordered_map<const Instruction*, size_t>& read,
                 const std::unordered_map<const Computation*, size_t>* inner = nullptr) {

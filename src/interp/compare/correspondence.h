@@ -11,13 +11,15 @@
 namespace hlo {
 
 bool IsOneOfSeveral(const Instruction& inst);
-// The instruction inside the kernel that computes the result. Null if one instruction computes all results.
+// The fused instruction that computes this result of a fusion. Null if the fused root is not a tuple.
 const Instruction* InsideKernel(const Instruction& one_of_several);
 
-// The values that are not read later, by position in the optimized computation. A compared instruction reads its
-// operands at its position. Other instructions read theirs whenever a user is evaluated.
+// Values that can be dropped after each position of the optimized computation: optimized ones, the input's, and
+// arguments of the input's computations. A compared instruction reads its operands at its position. Other instructions
+// read theirs whenever a user is evaluated.
 //
-// In the input, users compute a removed value again, with bounds, or it is kept until its last user.
+// The input's value is dropped with the optimized one. Later users compute it again, with bounds, unless it is in
+// PairOfComputations::given_for_good.
 struct Lifetimes {
   explicit Lifetimes(size_t positions) : after(positions), before(positions), callees(positions) {}
   std::vector<std::vector<const Instruction*>> after, before;
@@ -30,7 +32,7 @@ class Correspondence {
 
   // The instruction of the input that `inst` copies or replaced, or null.
   const Instruction* OriginOf(const Instruction& inst) const;
-  // Like OriginOf, but null if the origin does not run once in `before`.
+  // Like OriginOf, but null unless each run of `before` runs the origin once.
   const Instruction* OriginIn(const Instruction& inst, const Computation& before) const;
   bool RunsOnceIn(const Computation& computation, const Computation& before) const {
     return callers_.RunsOnceIn(computation, before);

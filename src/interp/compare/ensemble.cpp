@@ -41,7 +41,7 @@ double MostWorst(int64_t elements, int runs) {
   return std::max(kLeastWorst, std::sqrt(n * (std::pow(draws, 2 / n) - 1)));
 }
 
-// Limit on the rms of r: 2 for many elements. One element may reach kLeastWorst.
+// Limit on the rms of r: kLeastWorst for one element, 2 for many.
 double MostRms(int64_t elements) {
   constexpr double kOfMany = 2;
   const double n = static_cast<double>(std::max<int64_t>(1, elements));
@@ -411,7 +411,7 @@ std::optional<int64_t> CountFlips(const Literal& m, const Literal& t, double mos
 }
 
 // Roundings can move a number across a step before it is converted to an integer. r is infinite if an element of t is
-// more than 4 times as far from m as any element of a run. That is about 8 times the rms, the limit for floats, because
+// more than 4 times as far from m as any element of a run. That is about 8 times the rms, as for floats, because
 // integers may be the bits of floats.
 EnsembleOutput JudgeIntegers(EnsembleOutput output, const Literal& m, std::span<const Literal> runs, const Literal& t) {
   double most = 0;

@@ -30,7 +30,7 @@ inline constexpr int kLeastRuns = 6;
 inline constexpr double kUnaskedSeconds = 60;
 
 // Floats become f64, and ids are kept. Instructions that need their type, such as bitcast-convert or rng, keep it
-// between conversions. Error kUnsupported: one of these has tuples.
+// between conversions. Error kUnsupported if such an instruction has tuples.
 Result<std::unique_ptr<Module>> WidenedModule(const Module& module);
 Literal WidenedLiteral(const Literal& literal);
 
@@ -39,10 +39,10 @@ struct EnsembleOptions {
   uint64_t seed = 0;
   InterpretOptions interpret;
   // Limit of all runs in processor time, which does not depend on other programs. There is no result if fewer than
-  // kLeastRuns fit, estimated from the first. 0 means no limit.
+  // kLeastRuns fit, judging by the first. 0 means no limit.
   double most_seconds = 0;
-  // Returns the outputs of a variant with the same ids, whose floats are f64 if `is_widened`. Null interprets it on one
-  // device with `args`. Programs for several devices join their results here.
+  // Evaluates a variant with the same ids, whose floats are f64 if `is_widened`. If null, the variant is interpreted on
+  // one device with `args`. Programs for several devices join their results here.
   std::function<Result<Literal>(const Module&, const InterpretOptions&, bool is_widened)> evaluate;
 };
 
@@ -52,11 +52,12 @@ struct EnsembleOutput {
   int64_t elements = 0;
   int runs = 0;
   // Floats: the largest r = |t - m| / max(s, half the median s, |d - m|), and the rms of r, with d the interpreter's
-  // result in the declared types. Integers: elements that differ from m, over the largest such number in a run.
+  // result in the declared types. Integers: number of elements that differ from m, divided by the largest such number
+  // in a run.
   double worst = 0, rms = 0;
   int64_t worst_element = 0;                    // Row-major index.
   double expected = 0, actual = 0, spread = 0;  // At worst_element: m, t, and the divisor of r.
-  double digits = 0;                            // log2 of the runs' rms deviation over the rms of m, or -inf.
+  double digits = 0;                            // log2 of (rms deviation of the runs / rms of m), or -inf.
   bool IsSuspect() const;
 };
 

@@ -23,7 +23,7 @@ struct Leaf {
   Literal actual_values;  // f64.
   Literal expected;       // f64.
   Literal bound, likely;  // f64, or empty.
-  Literal exact, open;    // The integers, and flags of undetermined ones.
+  Literal exact, open;    // Expected integers, and flags of undetermined ones.
   Literal interpreted;    // In the declared type, or empty.
   std::shared_ptr<const Choices> choices;
   // The class of each element with a decision. May be empty.
@@ -60,14 +60,13 @@ class Judge {
 
   double Bound(int64_t i) const { return bound_ ? bound_[i] : 0; }
 
-  // Elements with the interpreter's bits are right.
   Judgement operator()(int64_t i) const { return IsInterpreted(i) ? Is(true) : ByBounds(i); }
   // Whether the bound excludes the interpreter's value, which is permitted by definition.
   bool IsDisproved(int64_t i) const {
     return IsInterpreted(i) && ByBounds(i).element_class == ElementClass::kViolation;
   }
 
-  // Whether finite elements with the expected bits are exact, whatever else is permitted.
+  // Whether each finite element with the expected bits is certainly exact.
   bool SameIsExact() const {
     const bool all_bits = IsFloat(leaf_.shape.type()) || BitWidth(leaf_.shape.type()) <= 32;
     const bool is_plain = leaf_.chosen.empty() && leaf_.open.byte_size() == 0 && leaf_.interpreted.byte_size() == 0;
@@ -180,8 +179,8 @@ class Judge {
   Specials specials_ = Specials::kIeee;
 };
 
-// Elements of one reduction must come from the same candidate. An element is wrong if no candidate that fits the
-// previous elements permits it.
+// Sets Leaf::chosen. All results of one reduction must come from the same candidate. A result is wrong if no candidate
+// that fits the previous results permits it.
 void JudgeChoices(std::vector<Leaf>& leaves);
 
 }  // namespace hlo

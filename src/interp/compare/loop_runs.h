@@ -23,11 +23,11 @@ struct LoopRun {
   ShadowValue result;
 };
 
-// Also records inner loops that iterate at most once. Otherwise each loop of a deep nest would run all inner loops
-// again.
+// Also records inner loops that iterate at most once, for Noted. Otherwise each loop of a deep nest would run all inner
+// loops again.
 class LoopRuns {
  public:
-  // Keeps the first state, the last, and `iterations` seeded states.
+  // Keeps the first state, the last, and `iterations` others, selected by `seed`.
   LoopRuns(uint64_t seed, int64_t iterations) : seed_(seed), iterations_(iterations) {}
 
   std::optional<LoopRun> Noted(const Instruction& loop, const ShadowValue& start) const;

@@ -18,8 +18,8 @@ class MadeConstants {
   explicit MadeConstants(const Module& before);
   void AddBefore(const Module& module);
 
-  // Returns the constant with a bound for the pass's rounding. Returns nullopt for other instructions, and if a
-  // constant before the pass has the same elements, or any number of them if all are equal.
+  // Returns the constant with a bound for the pass's rounding. Nullopt for other instructions, and if a constant before
+  // the pass has the same elements. If all elements are equal, their number may differ.
   std::optional<ShadowValue> Of(const Instruction& after) const;
 
  private:

@@ -12,8 +12,8 @@
 
 namespace hlo {
 
-// A module for the bounds of only the elements that differ from `interpreted`. Returns nullopt if a complete evaluation
-// costs no more, or if elements cannot be judged one by one, as after a sort.
+// A module for the bounds of only the elements that differ from `interpreted`. Nullopt if a complete evaluation costs
+// no more, or if elements cannot be judged one by one, as after a sort.
 std::optional<shadow::Slice> SliceOfDifferences(const Computation& computation, std::span<const Literal> inputs,
                                                 const Literal& actual, const Literal& interpreted,
                                                 const LocalOptions& options);

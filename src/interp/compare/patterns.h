@@ -18,9 +18,9 @@ struct Mistakes {
   double worst_ratio = 0;        // The largest |actual - expected| / bound.
 };
 
-// "dim 1 in [960,999] (40 of 1000), all of dim 0", or "every 32nd of dim 1 from 5".
+// "dim 1 in [960,999] (40 of 1000), all of dim 0", or "every 32nd of dim 1 from 5 (31 of 1000)".
 std::string WhereIs(const Mistakes& mistakes);
-// At most three guesses, the most informative first: "PARTIAL TILE: the last 1000 mod 64 = 40 of dim 1".
+// At most three guesses, the most informative first: "PARTIAL TILE: the last 40 of dim 1 (1000 mod 64)".
 std::vector<std::string> LooksLike(const Mistakes& mistakes);
 
 }  // namespace hlo

@@ -26,7 +26,7 @@
 namespace hlo {
 namespace {
 
-// Made-up arguments decide only up to this share of uninformative bounds.
+// Made-up operands can prove agreement up to this share of uninformative bounds.
 constexpr double kMostVacuousToDecide = 0.1;
 
 class Comparer {
@@ -56,7 +56,7 @@ class Comparer {
   }
 
  private:
-  // The first open value determines the verdict and the reason. Values that passes opened come first.
+  // The first open value determines the verdict and the reason. Values that passes made undetermined come first.
   void DecideByValues() {
     const auto opened = std::ranges::find_if(result_.values, &WidenedValue::opened);
     const auto open = opened != result_.values.end()
@@ -84,7 +84,8 @@ class Comparer {
       Classify(inst, tensor, comparison.checked(), by_bits, opened, &ValueOf(inst, tensor.output));
   }
 
-  // `by_bits` and `opened` count elements of all arrays, among `checked` ones.
+  // `by_bits` and `opened` count elements of all arrays of the instruction's result. `checked` is the number of
+  // compared elements of these arrays.
   void Classify(const Instruction& inst, const TensorComparison& tensor, int64_t checked, int64_t by_bits,
                 int64_t opened, WidenedValue* value) const {
     const auto is_much = [](int64_t count, double share, int64_t of) {
@@ -110,7 +111,7 @@ class Comparer {
     value->is_silent &= tensor.checked > 1 && silent == tensor.checked;
   }
 
-  // For a value that is right because passes kept its operation.
+  // Records a value that is right although its bounds did not decide it.
   void RecordRight(const Instruction& inst) { ValueOf(inst, {}).is_silent = false; }
 
   void Found(const Instruction& origin, const Instruction& inst, const std::string& where, Comparison comparison) {
@@ -227,7 +228,7 @@ class Comparer {
            });
   }
 
-  // Bounds say nothing about some operands, such as about the variance of equal numbers. Random operands can prove
+  // With some operands bounds are uninformative, as for the variance of equal numbers. Random operands can prove
   // agreement. A difference decides nothing, because the program may never compute such operands.
   bool IsRightWithRandomOperands(const Pair& pair, const Instruction& origin, const Instruction& inst) const {
     for (const double least : {0.5, -2.0}) {
@@ -247,7 +248,7 @@ class Comparer {
     return false;
   }
 
-  // Replaces kept floats by seeded numbers between `least` and 2. Returns nullopt if there are too many.
+  // Replaces kept floats by seeded numbers between `least` and 2. Nullopt if there are too many.
   std::optional<Pair> WithMadeUpOperands(const Pair& pair, double least) const {
     constexpr int64_t kMostBytes = 1 << 24;
     int64_t bytes = 0;

@@ -22,11 +22,11 @@ class Module;
 struct WidenedOptions {
   uint64_t seed = 0;
   // Set if the passes must not change precision. Then an instruction with changed attributes must give the same bits
-  // for the same operands, unless it sums or calls.
+  // for the same operands, unless it sums or calls a computation.
   bool keeps_precision = false;
   int64_t loop_iterations = 8;  // Seeded iterations of each loop, besides the first and last.
   int64_t max_loop_iterations = 1'000'000;
-  // Limit on scalar steps of loops and bodies. 0 means no limit.
+  // Limit on scalar steps of loops, and of computations applied to each element. 0 means no limit.
   int64_t work_limit = 0;
   std::function<void(const Instruction& loop, int64_t trip)> on_trip;  // Reports progress. May be null.
   CompareOptions compare;
@@ -46,7 +46,7 @@ struct WidenedValue {
   std::string open;         // The reason why the value is open, or empty.
   bool opened = false;      // The input determines the value, but the optimized module does not.
   bool by_bits = false;     // Only equal bits decide more than kMostUndetermined of the elements.
-  bool is_partial = false;  // Some element is undetermined, or decided by equal bits.
+  bool is_partial = false;  // Some element is undetermined, or decided only by equal bits.
   bool is_vague = false;    // More than a tenth of its bounds are uninformative.
   bool is_silent = true;    // It has several elements, and all should be zero, infinite or NaN.
 
