@@ -8,7 +8,6 @@
 namespace hlo::shadow {
 namespace {
 
-// (a+da) + (b+db) - (a+b) = da + db.
 struct AddRule {
   static double Value(double a, double b) { return a + b; }
   static double Before(double, double ea, double, double eb) { return ea + eb; }

@@ -48,7 +48,7 @@ class Formula {
     module_.SetEntry(entry_);
     std::vector<const ShadowValue*> args = args_;
     for (const ShadowValue& number : numbers_) args.push_back(&number);
-    // The plan has instruction ids of another module.
+    // The plan is for another module.
     ShadowOptions options = context.options;
     options.plan = nullptr;
     Context alone{.options = options};

@@ -68,7 +68,7 @@ bool TakenFromASide(const Instruction& inst, int64_t place, int64_t arity) {
   return true;
 }
 
-// The parameter, counted within its side, that `inst` equals apart from exact widening. Otherwise -1.
+// The number, within its side, of the parameter that `inst` equals apart from exact widening. Otherwise -1.
 int64_t PlaceOf(const Instruction& inst, int64_t arity) {
   const Instruction* from = &inst;
   for (; from->Is(Opcode::kConvert); from = &from->operand(0)) {
@@ -130,7 +130,7 @@ struct PairOutcomes {
 };
 
 // Tries all combinations of orders, because an argmax that breaks ties takes the smaller index only for equal values.
-// Returns nullopt if a result mixes the sides.
+// Nullopt if a result mixes the sides.
 Result<std::optional<PairOutcomes>> LeavesASide(const Computation& body) {
   const int64_t arity = static_cast<int64_t>(body.parameters().size()) / 2;
   std::optional<PairOutcomes> none;
@@ -326,8 +326,8 @@ std::vector<int64_t> DecidingPlaces(const Computation& body, int64_t arity) {
   return places;
 }
 
-// Marks all elements that may be the result. In any order, each intermediate winner was returned when combined with the
-// previous one. So combining each known winner with all other elements finds all of them. Returns nullopt after
+// Marks all elements that may be the result. In any order, the reducer returned each intermediate winner for that
+// winner and the previous one. So combining each known winner with all other elements finds all of them. Nullopt after
 // kMostRounds rounds.
 Result<std::optional<Mask>> MayBeLeft(Context& context, const Computation& body, const Elements& elements,
                                       const std::vector<int64_t>& winners) {
@@ -402,7 +402,7 @@ class Ordered {
   const Literal &values_, &start_;
 };
 
-// Winners and MayBeLeft for exact elements. Returns false if there are too many possible elements.
+// Winners and MayBeLeft for exact elements. False if there are too many possible elements.
 bool PickExact(const Elements& elements, const Computation& body, const PairOutcomes& outcomes,
                std::vector<int64_t>& winners, std::vector<std::vector<int64_t>>& left) {
   std::vector<Ordered> places;
@@ -606,7 +606,7 @@ Result<std::shared_ptr<const Choices>> ChoicesOfUnary(Context& context, const In
   const std::vector<int64_t>& dims = choices.candidates.shape.dims();
   Instruction& parameter = entry.AddParameter(0, choices.candidates.shape);
   entry.SetRoot(entry.AddClone(inst, Shape(inst.shape().type(), dims), {&parameter}));
-  // The plan has instruction ids of another module.
+  // The plan is for another module.
   ShadowOptions options = context.options;
   options.plan = nullptr;
   Context alone{.options = options};

@@ -230,7 +230,7 @@ class OnParts {
   Number Exp(Number z) { return AtAngle(Of(Opcode::kExp, z.real), z.imaginary); }
   Number Log(Number z) { return {Of(Opcode::kLog, SizeOf(z)), AngleOf(z)}; }
   Number Sqrt(Number z) { return AtAngle(Of(Opcode::kSqrt, SizeOf(z)), Times(AngleOf(z), Everywhere(0.5))); }
-  // e^z - 1 = (expm1 a cos b - 2 sin^2(b/2)) + i e^a sin b. Nothing cancels near 0.
+  // Nothing cancels near 0 (interp/formulas.h).
   Number Expm1(Number z) {
     Instruction* const half = Of(Opcode::kSin, Times(z.imaginary, Everywhere(0.5)));
     return {Minus(Times(Of(Opcode::kExpm1, z.real), Of(Opcode::kCos, z.imaginary)),

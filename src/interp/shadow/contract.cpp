@@ -106,7 +106,7 @@ void MultiplyBlock(const Contraction& c, const Factors& factors, int64_t group, 
   }
 }
 
-// The values of an operand, and its magnitudes with bounds if it has bounds. A magnitude is infinite if rounding may
+// The values of an operand, and its magnitudes plus bounds if it has bounds. A magnitude is infinite if rounding may
 // overflow or the element is certainly NaN, and NaN if the element is undetermined.
 class Operand {
  public:

@@ -45,7 +45,7 @@ ShadowValue FloatToFloat(Context& context, const Instruction& inst, const Shadow
   };
   const ShadowValue* operands[] = {&x};
   if (to == PrimitiveType::kF8E8M0FNU) {
-    // A number that is not positive becomes NaN, unless a wider type holds the result.
+    // Numbers that are not positive become NaN, or stay in a wider type.
     const auto above_zero = [rule](const Pair* in) -> Pair {
       return in[0].value > in[0].bound ? rule(in) : Pair{0, kUndetermined};
     };

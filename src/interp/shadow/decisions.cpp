@@ -22,7 +22,7 @@ bool Holds(ComparisonDirection direction, int order) {
   return false;
 }
 
-// Sign-magnitude order: -NaN < -inf < ... < -0 < 0 < ... < NaN.
+// Sign-magnitude order.
 int TotalOrder(double a, double b) {
   const auto key = [](double x) {
     const int64_t bits = std::bit_cast<int64_t>(x);

@@ -23,8 +23,8 @@ struct DotLines {
   std::vector<int64_t> at;    // Ascending row-major indices of the wanted results.
 };
 
-// `at` lists the wanted results in ascending order. Returns nullopt for a sparse dot, and if more than a quarter of the
-// lines of both operands are needed (with batch dimensions: of one operand).
+// `at` lists the wanted results in ascending order. Nullopt for a sparse dot, and if more than a quarter of the rows of
+// the left and of the columns of the right operand are needed (with batch dimensions: of one of them).
 std::optional<DotLines> LinesOf(const Instruction& dot, const std::vector<int64_t>& at);
 
 }  // namespace hlo::shadow

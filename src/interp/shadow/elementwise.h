@@ -85,7 +85,7 @@ class Reader {
 };
 
 void ForEachBlock(int64_t count, const std::function<void(int64_t begin, int64_t size)>& body);
-// Likely bounds take a second evaluation.
+// If an operand has likely bounds, the rule runs a second time.
 ShadowValue Apply(const BlockRule& rule, const Instruction& inst, Operands operands, PrimitiveType held);
 void ApplyTo(const BlockRule& rule, Operands operands, const Literal ShadowValue::* part, int64_t count, double* value,
              double* bound);

@@ -229,7 +229,7 @@ std::string ExactPlan::OfSort(const Instruction& inst) {
 
 std::string ExactPlan::MayRound(const Instruction& inst) { return Rounds(inst, "may round"); }
 
-// Integer ops, movements, and ops that are exact by their row have no rule.
+// Integer ops, movements, and ops without ulps in ir/ops.def have no rule.
 std::string ExactPlan::ReasonOf(const Instruction& inst) {
   struct Rule {
     Opcode opcode;

@@ -36,7 +36,7 @@ class ExactPlan {
   static std::string WhyRounds(const Instruction& inst, std::span<const Literal> operands, const Literal& value);
 
   bool exact() const { return reason_.empty(); }
-  // The first instruction that may round: "'dot.3' (dot): its terms add up to at most 2048, and bf16 has 8 bits".
+  // The first instruction that may round: "'dot.3' (dot) has sums of at most 2048, which bf16 with 8 bits cannot hold".
   const std::string& reason() const { return reason_; }
   int64_t instructions() const { return instructions_; }
   // False after sums, whose order determines the sign of zero.

@@ -112,7 +112,7 @@ Pair Atan2Rule(const Finish& finish, const Pair* in) {
   if (!IsDecided(x) || !IsDecided(y)) return {0, kUndetermined};
   const double value = Atan2Of(y.value, x.value);
   if (std::isnan(value)) return {value, 0};
-  // The cut is at y = 0, x <= 0. The sign of an exact zero y decides.
+  // The branch cut is at y = 0, x <= 0. The sign of an exact zero y decides.
   if (!(IsExact(x) && IsExact(y)) && !IsNonZero(y) && x.value - x.bound <= 0) return {0, kUndetermined};
   double before = 0;
   for (const double dy : {-y.bound, y.bound}) {

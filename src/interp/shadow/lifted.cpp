@@ -348,7 +348,7 @@ Result<ShadowValue> Lifted::operator()(Context& context, Operands args) const {
   Context at_index = {.options = options, .top = context.top, .heuristic = context.heuristic, .depth = context.depth};
   ShadowOptions of_lifted = options;
   if (options.given) of_lifted.given = given;
-  // The plan has instruction ids of another module. Without it, bounds permit more.
+  // The plan is for another module. Without it, bounds permit more.
   if (!context.ftz()) of_lifted.plan = nullptr;
   Context lifted = {.options = of_lifted, .top = context.top, .depth = context.depth};
   lifted.instead = [&](const Instruction& inst, Operands operands) -> Result<std::optional<ShadowValue>> {

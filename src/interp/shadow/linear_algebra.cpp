@@ -184,7 +184,6 @@ class Rounded {
     overflow_ = rounding.overflow;
   }
 
-  // a - x y.
   Approx LessProduct(Approx a, Approx x, Approx y) const {
     const Complex value = a.value - x.value * y.value;
     const double product = x.size() * y.size() * (1 + u_);
@@ -251,7 +250,7 @@ bool TellEnough(std::span<const Approx> numbers) {
   return bound <= kEnough * largest;
 }
 
-// Empty if the run's result is unknown or not finite.
+// `count` numbers of the run's result. Empty if it is unknown or not finite.
 std::vector<Complex> LeftOf(const std::optional<Numbers>& left, int64_t first, int64_t count) {
   std::vector<Complex> numbers;
   for (int64_t i = first; left && i < first + count; ++i) {
@@ -277,8 +276,8 @@ void OpenAll(std::span<Approx> numbers) {
   for (Approx& x : numbers) x.bound = kUndetermined;
 }
 
-// Cholesky factorisation in place. `turns` selects the upper triangle. Returns nullopt if a pivot is undetermined.
-// Otherwise returns the order of the first minor that is not positive, or 0. Later elements are not changed.
+// Cholesky factorisation in place. `turns` selects the upper triangle. Nullopt if a pivot is undetermined. Otherwise
+// returns the order of the first minor that is not positive, or 0. Later elements are not changed.
 std::optional<int32_t> Factor(std::span<Approx> a, int64_t n, bool turns, bool conjugates, const Rounded& rounded) {
   const auto at = [&](int64_t i, int64_t j) -> Approx& { return turns ? a[j * n + i] : a[i * n + j]; };
   const auto read = [&](int64_t i, int64_t j) { return conjugates ? Conjugate(at(i, j)) : at(i, j); };
@@ -429,7 +428,7 @@ void Solve(const TriangularSolveAttrs& attrs, const Shape& shape, std::span<cons
   }
 }
 
-// LU factorisation in place. Returns false if a pivot is undetermined.
+// LU factorisation in place. False if a pivot is undetermined.
 bool Exchanged(std::span<Approx> a, int64_t rows, int64_t columns, const Rounded& rounded, std::span<int32_t> pivots,
                int32_t* info) {
   const auto size = [](const Approx& x) { return std::fabs(x.value.real()) + std::fabs(x.value.imag()); };

@@ -10,9 +10,9 @@
 
 namespace hlo::shadow {
 
-// A computation as a list of steps, including the steps of fusions and calls. Tuples are not steps, because elements
-// are read directly. Steps that depend only on unchanged state and given values run in the first trip only. Otherwise a
-// sum of a million elements in a loop of a million trips would take hours.
+// A computation as a list of steps, including the steps of fusions and calls. Tuples are steps only if read as a whole.
+// Steps that depend only on unchanged state and given values run in the first trip only. Otherwise a sum of a million
+// elements in a loop of a million trips would take hours.
 class Repeated {
  public:
   // `unchanged` marks state elements that never change.

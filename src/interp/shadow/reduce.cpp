@@ -362,7 +362,7 @@ Status OpenTies(Context& context, const Instruction& inst, const Computation& bo
   std::vector<ShadowValue> winners;
   for (size_t k = 0; k < arity; ++k) winners.push_back(place(k));
 
-  // Combines elements with the winner at their index in `along`.
+  // Combines elements with winners. `along` lists the dimensions that winners have.
   const auto meet = [&](const std::vector<ShadowValue>& elements, const std::vector<int64_t>& sizes,
                         const std::vector<int64_t>& along) -> Status {
     std::vector<ShadowValue> spread;

@@ -1,4 +1,4 @@
-// Interface between the files of the shadow. Private to interp/shadow.
+// Interface between the files of the shadow, and for comparisons.
 #ifndef HLO_INTERP_SHADOW_RULES_H_
 #define HLO_INTERP_SHADOW_RULES_H_
 
@@ -147,8 +147,8 @@ using Operands = std::span<const ShadowValue* const>;
 bool IsElementwiseRule(const Instruction& inst);
 Result<ShadowValue> Elementwise(Context& context, const Instruction& inst, Operands operands);
 
-// If PicksASide holds for the reducer, the best element, with all elements that may be best as choices. Returns
-// nullopt for other reducers or too many choices.
+// If PicksASide holds for the reducer, the best element, with all elements that may be best as choices. Nullopt for
+// other reducers or too many choices.
 Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instruction& inst, const Computation& body,
                                                    Operands operands);
 // Whether each result is an unchanged element of one side, that is, one of the two elements that the reducer combines.
@@ -158,8 +158,8 @@ void OpenTo(const ShadowValue& candidate, std::span<const int64_t> to, ShadowVal
 // Elements `at` of x with dimensions `dims`. Index -1 selects the only element of `other`.
 ShadowValue Take(const ShadowValue& x, std::span<const int64_t> at, const std::vector<int64_t>& dims,
                  const ShadowValue* other = nullptr);
-// The elements that may take each position of a sort or topk. Returns nullopt if the order is determined or the
-// instruction is not supported.
+// The elements that may take each position of a sort or topk. Nullopt if the order is determined or the instruction is
+// not supported.
 Result<std::optional<ShadowValue>> SortByRanks(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> Transposed(Context& context, const ShadowValue& x, const std::vector<int64_t>& order);
 // Moves the reduced dimensions to the end.
@@ -190,11 +190,11 @@ Result<ShadowValue> Interpreted(Context& context, const Instruction& inst, Opera
 // `elements`.
 bool IsOfComplex(const Instruction& inst);
 Result<ShadowValue> OfComplex(Context& context, const Instruction& inst, Operands operands);
-// The value in a kernel, in declared types. Returns nullopt if the general rules apply.
+// The value in a kernel, in declared types. Nullopt if the general rules apply.
 Result<std::optional<ShadowValue>> OfComplexAsDeclared(Context& context, const Instruction& inst, Operands operands,
                                                        const WantedResults* wanted);
 bool HasComplexRule(const Instruction& inst);
-// Changes only complex arrays.
+// Splits complex arrays into parts. Other values are unchanged.
 ShadowValue SplitComplex(const ShadowValue& x);
 Literal Interleaved(const Literal& real, const Literal& imaginary, const Shape& shape);
 // Exact operands give an exact result. An inexact element makes the whole result undetermined, or in elementwise
@@ -205,7 +205,7 @@ bool KeepsBitsOfNaN(const Context& context, const Instruction& inst);
 // Whether `inst` depends on a sum in its computation. Another order or an additional zero term may change the sign of a
 // zero sum.
 bool AddsUpToZero(const Context& context, const Instruction& inst);
-// The result of an instruction that reads bits. NaNs are undetermined if they need not be preserved.
+// The result of an instruction that reads bits. It is undetermined for NaNs whose bits need not be preserved.
 Result<ShadowValue> BitsOf(Context& context, const Instruction& inst, Operands operands);
 bool NeverRounds(const Computation& computation);
 bool AllExact(Operands operands);

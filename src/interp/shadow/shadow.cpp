@@ -152,7 +152,7 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
 }
 
 // The value that users inside a kernel read of an output. The comparison judges the overflow of the output itself, but
-// a user may read the infinite value or the wider one. Returns nullopt if nothing overflows.
+// a user may read the infinite value or the wider one. Nullopt if nothing overflows.
 std::optional<ShadowValue> AsRead(const Context& context, const Instruction& output, const ShadowValue& value) {
   if (!value.shape.IsArray() || !value.IsFloat() || context.options.widened) return std::nullopt;
   const double overflow = RoundingTo(output.shape().type(), context.ftz()).overflow;

@@ -60,10 +60,11 @@ struct Slice {
 inline constexpr int64_t kFewestPoints = 4096;
 
 // As many results as cost about `limit` steps: both ends, ends of rows, and one result of each stratum. If results need
-// whole rows or columns, few of these are used. Returns nullopt if a leaf of the root is not an array, or if all
+// whole rows or columns, the sample has few rows or columns. Nullopt if a leaf of the root is not an array, or if all
 // results are few or cost no more.
 Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t seed);
-// Returns nullopt if an output is not an array, or if the results cost more than `limit` steps.
+// The slice at `points` of each output. Nullopt if an output is not an array, or if the results cost more than `limit`
+// steps.
 Result<std::optional<Slice>> SliceAt(const Cone& cone, const std::vector<std::vector<int64_t>>& points,
                                      int64_t limit = std::numeric_limits<int64_t>::max());
 
@@ -80,15 +81,15 @@ struct SlicesOfTwo {
   std::vector<int64_t> points;  // Ascending row-major indices. At least kFewestPointsOfTwo, or all.
 };
 inline constexpr int64_t kFewestPointsOfTwo = 64;
-// As many results of `after` as cost about `limit` steps, and the same results of `before`. Returns nullopt if a root
-// is not an array, or if the results cost more than `most` steps.
+// As many results of `after` as cost about `limit` steps, and the same results of `before`. Nullopt if a root is not an
+// array, or if the results cost more than `most` steps.
 Result<std::optional<SlicesOfTwo>> SlicesOfBoth(const Cone& before, const Cone& after, int64_t limit, int64_t most,
                                                 uint64_t seed);
 Result<Literal> InterpretSlice(const Module& module,
                                const std::unordered_map<const Instruction*, WantedResults>& wanted,
                                std::span<const Literal> args, const InterpretOptions& options);
 
-// Step limits for each item, so that the total of steps * times stays below `limit`. Smaller items run completely.
+// The step limit of each item, so that the total of steps * times stays below `limit`. Smaller items run completely.
 struct Work {
   int64_t steps = 0, times = 1;
 };

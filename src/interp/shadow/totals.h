@@ -1,5 +1,5 @@
 // Totals of many elements, for reduce, reduce-window and scatters. Private to interp/shadow. The rules hold for all
-// orders of combining: docs/comparison.md#sums. The shadow uses the fastest.
+// orders of combining: docs/comparison.md#sums. The shadow uses the fastest order.
 #ifndef HLO_INTERP_SHADOW_TOTALS_H_
 #define HLO_INTERP_SHADOW_TOTALS_H_
 
@@ -87,7 +87,6 @@ bool HasRule(Combiner combiner);
 // Computes a result from its total.
 class Closing {
  public:
-  // `integers`: all terms are integers.
   Closing(const Context& context, const Instruction& inst, Combiner combiner, int64_t terms, bool integers = false);
 
   bool HasLikely() const { return combiner_ == Combiner::kAdd && rule_.HasLikely(); }

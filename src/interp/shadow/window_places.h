@@ -1,4 +1,4 @@
-// The base elements that each window covers. Private to interp/shadow.
+// The base elements that each window covers.
 #ifndef HLO_INTERP_SHADOW_WINDOW_PLACES_H_
 #define HLO_INTERP_SHADOW_WINDOW_PLACES_H_
 
@@ -12,7 +12,7 @@
 
 namespace hlo::shadow {
 
-// Covered base elements by result index (docs/ops.md#windows). Padding and holes take no time.
+// Base elements that the window of each result covers (docs/ops.md#windows). Padding and holes take no time.
 class Windows {
  public:
   Windows(const Window& window, std::span<const int64_t> base, std::span<const int64_t> result)
@@ -97,7 +97,7 @@ class Windows {
   std::vector<std::vector<Run>> runs_;  // [dimension][index of the result]
 };
 
-// Used for reducers without totals, and for values other than one float array.
+// Used for reducers without a rule in totals.h, and for values other than one float array.
 Result<ShadowValue> ReduceWindowByReducer(Context& context, const Instruction& inst, Operands operands);
 
 }  // namespace hlo::shadow

@@ -110,7 +110,7 @@ Result<ShadowValue> ReduceWindowByReducer(Context& context, const Instruction& i
   reduce_attrs.to_apply = &WherePresent(*attrs.to_apply, module);
   const Instruction& reduce = entry.Add(Opcode::kReduce, Shape::Tuple(shapes), parameters, std::move(reduce_attrs));
 
-  // The plan and cut points refer to another module.
+  // The plan and cut points are for another module.
   ShadowOptions options = context.options;
   options.given = nullptr;
   if (!context.ftz()) options.plan = nullptr;
