@@ -13,7 +13,7 @@
 
 namespace hlo {
 
-// A collective-permute-start must have the parts that AloneAt and Exchange fill. Errors: U002.
+// Error U002 for a collective-permute-start whose result lacks the elements that AloneAt and Exchange fill.
 Status CheckStart(const Instruction& inst);
 
 struct Gathering {
@@ -31,7 +31,7 @@ Result<std::vector<Literal>> Exchange(Gathering& gathering);
 void CopyBox(const Literal& from, std::span<const int64_t> from_start, Literal& to, std::span<const int64_t> to_start,
              std::span<const int64_t> sizes);
 
-// The value of a device in no group: zeros, or the unchanged output.
+// The value of a device in no group: zeros, or the output operand of a collective-permute with slice_sizes.
 Literal AloneAt(const Instruction& inst, std::span<const Literal> operands);
 
 }  // namespace hlo

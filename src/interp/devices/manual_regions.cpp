@@ -69,7 +69,7 @@ class Region {
     return result;
   }
 
-  // Partitions in the sharding of value `i`, or 0.
+  // Number of partitions in the sharding of value `i`, or 0.
   int64_t PartitionsFor(int64_t i, const Shape& whole, const Shape& part) const {
     const auto dealt = TilesOfValue(i, whole, part);
     return dealt ? static_cast<int64_t>(dealt->devices.size()) : 0;

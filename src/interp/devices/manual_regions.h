@@ -14,15 +14,15 @@
 
 namespace hlo {
 
-// The value of Marker::kShard on one partition. Errors (U007): there is only one partition, or the sharding does not
-// give such parts.
+// The value of Marker::kShard on one partition. Errors (U007): the partition runs alone, or the sharding does not give
+// parts of the result's shape.
 Result<Literal> BeginManualRegion(Evaluation& e);
 
-// The values of Marker::kWhole for all partitions of a replica. Each joins the parts of partitions that differ from it
-// only along split axes.
+// The values of Marker::kWhole for all partitions of a replica. Each joins the parts of the partitions that differ from
+// its own only along split axes.
 Result<std::vector<Literal>> EndManualRegion(Gathering& gathering);
 
-// Partitions of the module's first manual region, according to its sharding. 0 without a region or a known sharding.
+// Number of partitions in the sharding of the module's first manual region. 0 without a region or a known sharding.
 int64_t PartitionsOfManualRegions(const Module& module);
 
 }  // namespace hlo

@@ -64,7 +64,8 @@ Result<std::optional<Literal>> Rendezvous::Arrive(int device, const Instruction&
 
 // ---- send and recv -------------------------------------------------------------------------------------------------
 
-// Pairs are partitions of one replica if there is a channel and several partitions, else replicas of one partition.
+// The attribute's pairs are partitions of one replica if there is a channel and several partitions, otherwise replicas
+// of one partition.
 Result<std::optional<Rendezvous::Route>> Rendezvous::RouteOf(const Instruction& inst, int device) const {
   const ChannelAttrs& attrs = inst.attrs<ChannelAttrs>();
   if (attrs.is_host_transfer)

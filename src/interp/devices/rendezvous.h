@@ -65,7 +65,7 @@ class Rendezvous {
   // The values of each route in order, and the device that waits for the next value.
   std::map<Route, std::vector<Sent>> sent_;
   std::map<Route, int> awaited_;
-  // Pending recvs by the u32 in their value, which is 0 if no device sends.
+  // Routes of pending recvs, by the u32 in the recv's value, which is 0 if no device sends.
   std::unordered_map<int64_t, Route> pending_;
   int64_t last_pending_ = 0;
 };
