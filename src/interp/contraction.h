@@ -25,7 +25,7 @@ class WidenedElements {
   const std::byte* data_;
 };
 
-// Memory of WidenedElements: at most `making` during construction, then `made`. `given`: the literal is a temporary
+// Memory of WidenedElements: at most `making` during construction, then `made`. If `given`, the literal is a temporary
 // copy, which counts, too.
 struct WidenedBytes {
   int64_t making = 0, made = 0;
@@ -49,8 +49,8 @@ bool IsScaled(const Shape& elements, const Shape& scale);
 // Operand `side` (0 or 1), decompressed if it is sparse.
 Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSparsity>& sparsity);
 Shape DenseShape(const Instruction& inst, int64_t side, const std::optional<OperandSparsity>& sparsity);
-// Error U002 unless the shape fits the decompressed operands. XLA's shape rule uses the compressed sizes of free
-// dimensions, so its result can be too small.
+// Error U002 unless the result's shape fits the decompressed operands. XLA's shape rule uses the compressed sizes of
+// free dimensions, so its result can be too small.
 template <class Attrs>
 Status CheckDense(const Instruction& inst);
 void StoreElements(const void* computed, PrimitiveType type, std::byte* to, int64_t count);

@@ -126,8 +126,8 @@ class ActualSizes {
     return Run(clone);
   }
 
-  // Gives the first `count` operands, without scalars, equal sizes except in dimension `except`, by cutting static
-  // dimensions to dynamic ones.
+  // Gives the first `count` operands, except scalars, equal sizes except in dimension `except`, by cutting static
+  // dimensions to the dynamic sizes.
   Status Align(int64_t count, int64_t except = -1) {
     int64_t rank = 0;
     for (int64_t i = 0; i < count; ++i) rank = std::max(rank, actual(i).rank());

@@ -118,7 +118,7 @@ Result<Literal> EvalCopyStart(Evaluation& e) {
   return Literal::Tuple({e.operands[0], e.operands[0], Literal(e.inst.shape().element(2))});
 }
 Result<Literal> EvalCopyDone(Evaluation& e) { return e.operands[0].elements()[0]; }
-// For updates without operands. Frames execute updates that bind operands (interpreter.cpp).
+// For updates that bind no operands. interpreter.cpp executes the others.
 Result<Literal> EvalAsyncUpdate(Evaluation& e) { return std::move(e.operands[0]); }
 Result<Literal> EvalAsyncDone(Evaluation& e) { return e.operands[0].elements()[1]; }
 

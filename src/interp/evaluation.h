@@ -51,7 +51,8 @@ struct Evaluation {
 };
 
 using Handler = Result<Literal> (*)(Evaluation& e);
-// Null for opcodes of frames, such as parameter, call and while, and for exchanges between devices.
+// Null for the ops that the interpreter's loop runs itself (parameter, call, fusion, while, conditional, async-start),
+// and for exchanges between devices.
 Handler HandlerOf(Opcode opcode);
 // Whether rendezvous.h handles the op.
 constexpr bool MeetsDevices(Opcode opcode) {

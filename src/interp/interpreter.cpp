@@ -229,7 +229,7 @@ class Runner {
                      ", which is smaller in a dimension without <=")));
   }
 
-  // Returns null if the start of `update` is not visible here.
+  // Null unless a chain of updates leads to the async-start.
   static const Computation* WrappedBy(const Instruction& update) {
     const Instruction* part = &update;
     while (part->Is(Opcode::kAsyncUpdate)) part = &part->operand(0);

@@ -70,7 +70,7 @@ Result<Literal> EvaluateComputation(const Computation& computation, std::span<co
 // replica_count * num_partitions. Errors: R004 for too many, R040 for counts below 1.
 Result<int64_t> DeviceCount(const Module& module);
 
-// The value on each device, by number: replica * num_partitions + partition. `args` has an entry for each device, or
+// The value on each device, indexed by replica * num_partitions + partition. `args` has an entry for each device, or
 // one for all. Devices share memory_limit. Other limits, and observers, apply to each device. Error R040, with exit
 // code 1, for a deadlock.
 Result<std::vector<Literal>> InterpretDevices(const Module& module, std::span<const std::vector<Literal>> args,

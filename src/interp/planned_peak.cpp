@@ -304,8 +304,8 @@ class LivenessSimulation {
   }
   void NoteCallee(const LivenessResult& callee) { NoteLargest(callee.largest, callee.largest_bytes); }
 
-  // Notes the lower of two upper bounds. Either the callee frees no argument early, or all buffers that the call uses
-  // last count in the callee.
+  // Notes the lower of two upper bounds: the callee frees no argument early, or buffers that the call uses last count
+  // only in the callee.
   void NoteFrame(const Computation* callee, int64_t given) {
     const LivenessResult& freed = plans_.SimulationOf(callee, ArgumentUse::kFreed);
     NoteCallee(freed);

@@ -23,8 +23,8 @@ struct Step {
   int result = 0;
   bool unused = false;
   bool given = false;    // See InterpretOptions::given.
-  bool dynamic = false;  // Sizes may be dynamic, so a frame checks operands and results.
-  // A get-tuple-element that can move its element, because each element is read once.
+  bool dynamic = false;  // Sizes may be dynamic, so the interpreter checks operands and results.
+  // A get-tuple-element that can move its element, because only such reads of different elements use the tuple.
   bool take_element = false;
 };
 

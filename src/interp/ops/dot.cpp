@@ -254,7 +254,7 @@ void RaggedBatch(const RaggedSizes& s, const GroupEnds& ends, const T* a, const 
 
 // ---- scaled-dot, and sparse operands -----------------------------------------------------------------------------
 
-// Repeats elements over their blocks in an array like `like`.
+// Repeats each element over its block of an array like `like`.
 Literal Spread(const Literal& blocks, const Shape& like) {
   Shape shape = like.WithType(blocks.shape().type());
   std::vector<int64_t> sizes;  // [blocks][elements of a block] for each dimension.

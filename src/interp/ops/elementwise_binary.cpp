@@ -189,7 +189,7 @@ void SetComparison(const Instruction& inst, ElementwiseOp& op) {
                              []<class T>(const ElementwiseOp&, T x, T y) { return Compares<kDirection>(x, y); });
 }
 
-// Compares bits as sign-magnitude numbers: -NaN < -inf < -0 < +0 < +NaN.
+// Compares bits as sign-magnitude numbers.
 template <Direction kDirection>
 void TotalOrderLoop(const ElementwiseOp&, const void* const* in, void* out, int64_t count) {
   const auto ordered = [](int64_t bits) { return bits < 0 ? bits ^ std::numeric_limits<int64_t>::max() : bits; };

@@ -55,7 +55,7 @@ class WindowStarts {
     vector_stride_ = index_vector_dim < indices.shape().rank() ? strides[index_vector_dim] : 0;
   }
 
-  // Sizes without the dimension of index vectors.
+  // Sizes of the indices without the dimension of index vectors.
   const std::vector<int64_t>& batch_dims() const { return batch_dims_; }
 
   // Origin of the window, not clamped.

@@ -27,7 +27,7 @@ auto RealPart(T x) {
   else return x.real();
 }
 
-// Reads the lower triangle and writes L, with zeros above. Returns false if a pivot is negative or NaN.
+// Reads the lower triangle and writes L, with zeros above. False if a pivot is negative or NaN.
 template <class T>
 bool Cholesky(T* a, int64_t n) {
   for (int64_t j = 0; j < n; ++j) {

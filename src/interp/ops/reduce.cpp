@@ -25,8 +25,8 @@
 namespace hlo {
 namespace {
 
-// Dimensions of the operand. Neighbours of one kind are merged, and sizes of 1 removed. `lanes` is the innermost kept
-// dimension and `run` the innermost reduced one.
+// Dimensions of the operand. Neighbours are merged if all are kept or all reduced, and sizes of 1 removed. `lanes` is
+// the innermost kept dimension and `run` the innermost reduced one.
 struct Plan {
   std::vector<int64_t> kept, kept_strides;        // All but `lanes`.
   std::vector<int64_t> reduced, reduced_strides;  // All but `run`.
@@ -65,8 +65,8 @@ struct Plan {
   int64_t Reductions() const { return Product(reduced) * run; }
   int64_t Results() const { return Product(kept) * lanes; }
 
-  // Pieces of the outermost reduced dimension: more than 1 for few blocks of `most` results. A piece has at least 2^15
-  // steps, and 4096 elements of a contiguous run.
+  // Number of pieces of the outermost reduced dimension: more than 1 for few blocks of `most` results. A piece has at
+  // least 2^15 steps, and 4096 elements of a contiguous run.
   int64_t Pieces(int64_t most) const {
     const int64_t blocks = Product(kept) * ((lanes + most - 1) / most), steps = std::min(lanes, most) * Reductions();
     int64_t longest = reduced.empty() ? run : reduced[0];

@@ -56,7 +56,6 @@ struct Sliding {
     while (outside > 0 && IsTrivial(window.dims[outside - 1])) lanes *= base[--outside];
     lane_base = lanes;
     if (lanes < 8 && !base.empty() && (lanes == 1 || outside == base.size())) {
-      // The last dimension becomes the lanes.
       outside = base.size() - 1;
       lane_window = window.dims[outside];
       lane_base = base[outside];

@@ -32,8 +32,8 @@ class ScalarBody {
   // may share arrays.
   Status Run(const std::byte* const* in, std::byte* const* out, int64_t count, Scratch& scratch) const;
 
-  // Both are null unless the body is one op on parameters 0 and 1. BinaryOpcode also allows the other order, and is
-  // kTuple for other bodies.
+  // AsBinary is null unless the body is one op on parameters 0 and 1, AsComparison unless that op is a compare.
+  // BinaryOpcode allows both orders, and is kTuple for other bodies.
   const ElementwiseOp* AsBinary() const { return binary_ ? &steps_[0].op : nullptr; }
   Opcode BinaryOpcode() const { return binary_opcode_; }
   const Instruction* AsComparison() const { return comparison_; }
@@ -59,7 +59,7 @@ class ScalarBody {
   const Computation* computation_ = nullptr;
   InterpretOptions options_;
   int nesting_ = 0;
-  bool blocks_ = false;  // Else each element is interpreted.
+  bool blocks_ = false;  // Otherwise each element is interpreted.
   std::vector<Step> steps_;
   std::vector<std::vector<std::byte>> constants_;
   std::vector<PrimitiveType> parameter_types_, results_;

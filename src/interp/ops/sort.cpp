@@ -44,8 +44,8 @@ struct Keyed {
   int64_t key, index;
 };
 
-// Sorts by keys for a single LT or GT of the first operand. Returns false if this is not a total order, as for NaN in
-// IEEE order.
+// Sorts by keys for a single LT or GT of the first operand. False if this is not a total order, as for NaN in IEEE
+// order.
 bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::byte* line, int64_t count,
                 Scratch<int64_t>& order) {
   const CompareAttrs& attrs = comparison.attrs<CompareAttrs>();
