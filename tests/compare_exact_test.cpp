@@ -81,7 +81,7 @@ TEST(Exact, TheTypeDecides) {
   std::string text = kDot;
   for (size_t at; (at = text.find("f32")) != std::string::npos;) text.replace(at, 3, "bf16");
   const ExactPlan plan = PlanOf(text.c_str());
-  EXPECT_EQ(plan.reason(), "'z' (dot) adds up to at most 6400, which bf16 with 8 bits cannot hold");
+  EXPECT_EQ(plan.reason(), "'z' (dot) has sums of at most 6400, which bf16 with 8 bits cannot hold");
   EXPECT_FALSE(PlanOf(text.c_str(), 2).exact());
   EXPECT_TRUE(PlanOf(text.c_str(), 1).exact());
 }
@@ -105,7 +105,7 @@ TEST(Exact, FunctionsDivisionsAndOpenOrdersAreNamed) {
   EXPECT_EQ(reason("  ROOT y = f32[4] divide(x, halves)"), "");
   EXPECT_EQ(reason("  ROOT y = f32[4] multiply(x, halves)"), "");
   EXPECT_EQ(reason("  ROOT y = f32[4] divide(halves, x)"),
-            "'y' (divide) rounds: not all of its divisors are the same power of two");
+            "'y' (divide) rounds: its divisors are not all the same power of two");
   EXPECT_NE(reason("  ROOT y = f32[4] multiply(x, thirds)"), "");
   EXPECT_NE(reason("  ROOT y = bf16[4] convert(thirds)"), "");
   EXPECT_EQ(reason("  ROOT y = bf16[4] convert(x)"), "");
@@ -194,7 +194,7 @@ ENTRY main {
     return PlanOf(own.c_str(), 1);
   };
   EXPECT_TRUE(with("15").exact()) << with("15").reason();  // 3^15 = 14348907 < 2^24
-  EXPECT_EQ(with("16").reason(), "'y' (multiply) multiplies to at most 43046721, which f32 with 24 bits cannot hold");
+  EXPECT_EQ(with("16").reason(), "'y' (multiply) has products of at most 43046721, which f32 with 24 bits cannot hold");
 }
 
 TEST(Exact, ADroppedTermShows) {

@@ -79,9 +79,9 @@ std::string HintOfParts(const Instruction& parameter, const Reading& reading, st
   }
   const int64_t partitions = reading.module.header.num_partitions, number = parameter.parameter_number();
   return Str("the module is one partition of ", partitions,
-             ", and its parameters are the partition's parts: ", "'r0.p0.arg", number,
-             "' is the part of partition 0, 'r0.p1.arg", number,
-             "' of partition 1; a whole array is not divided, because ", why_not_cut);
+             ", and its parameters are parts of the arguments: ", "the key 'r0.p0.arg", number,
+             "' names the part of partition 0, and 'r0.p1.arg", number,
+             "' that of partition 1; the array is not divided into parts, because ", why_not_cut);
 }
 
 // For an array of one partition with a wrong shape.
@@ -123,12 +123,12 @@ Result<std::optional<Literal>> CutLeaf(const Instruction& parameter, int64_t lea
   auto table = PartTable::Make(*sharding, shape.rank(), reading.module.header.num_partitions);
   if (!table) return refuse(table.error().message());
   if (!table->IsCut()) {
-    *why = "by its sharding each partition holds the whole array";
+    *why = "by the parameter's sharding each partition holds the whole array";
     return std::nullopt;
   }
   if (!table->Fits(array.dims, shape.dims()) || shape.HasDynamicDims())
-    return refuse(
-        Str("by its sharding ", shape, " is a part of ", table->WholesText(shape), ", but the array is ", array));
+    return refuse(Str("by the parameter's sharding ", shape, " is a part of ", table->WholesText(shape),
+                      ", but the array is ", array));
   const Shape whole = Shape(shape.type(), Dims(array.dims.begin(), array.dims.end()));
   Literal value = TRY(LiteralFromNpy(array, whole, WantedBy(parameter), where, reading.cast));
   *reading.were_cut = true;
@@ -221,9 +221,11 @@ Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const Reading& re
     int64_t number = 0;
     if (!name.starts_with("arg") || !ParseInt(std::string_view(name).substr(3), &number)) continue;
     if (number < static_cast<int64_t>(parameters.size())) continue;
-    FAIL(Rejected("A004", Str("'", Escaped(reading.path), "' has '", name, "', but '", module.entry().name(),
-                              "' takes ", parameters.size(), parameters.size() == 1 ? " argument" : " arguments"))
-             .Hint("JAX drops arguments that are not used, so that later ones move up: jax.jit(f, keep_unused=True)"));
+    FAIL(
+        Rejected("A004", Str("'", Escaped(reading.path), "' has '", name, "', but '", module.entry().name(), "' takes ",
+                             parameters.size(), parameters.size() == 1 ? " argument" : " arguments"))
+            .Hint(
+                "JAX drops unused arguments, so that later arguments move up; jax.jit(f, keep_unused=True) keeps all"));
   }
   std::vector<Literal> args;
   for (const Instruction* parameter : parameters) {

@@ -124,7 +124,7 @@ Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t 
   }
   if (ParseCall(spec, "randint", &a, &b)) {
     if (a != std::trunc(a) || b != std::trunc(b) || a > b || std::max(-a, b) >= 0x1p63)
-      FAIL(UsageError("A006", "randint(a,b) needs integers of 64 bits, a <= b"));
+      FAIL(UsageError("A006", "randint(a,b) needs integers a <= b of at most 64 bits"));
     Literal literal(shape);
     for (int64_t i = 0; i < shape.NumElements(); ++i) {
       literal.SetInt(i, Between(Philox(seed, i, high), static_cast<int64_t>(a), static_cast<int64_t>(b)));

@@ -539,7 +539,7 @@ Result<std::unique_ptr<Module>> WidenedModule(const Module& module) {
       if (tuple || tuples)
         FAIL(UnsupportedAt(*inst, "U002",
                            Str("'", inst->name(), "' (", inst->opcode(), ") on ", inst->shape(),
-                               " has no counterpart without roundings")));
+                               " depends on its element types, so it cannot be evaluated without roundings")));
     }
   }
   for (Computation* computation : wide->Computations()) {
@@ -606,7 +606,8 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
     const double taken = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     wanted = static_cast<int>(std::min<double>(wanted, options.most_seconds / taken));
     if (wanted >= std::min(kLeastRuns, options.runs)) return true;
-    result.unsupported = Format("%d runs take about %.0f s of processor time", kLeastRuns, taken * kLeastRuns);
+    result.unsupported = Format("%d runs would take about %.0f s of processor time, more than the limit", kLeastRuns,
+                                taken * kLeastRuns);
     return false;
   };
   const Literal middle = TRY(evaluate(**widened, interpret, true));

@@ -109,7 +109,8 @@ std::optional<std::string> OneTile(const Mistakes& m, const std::vector<Extent>&
   }
   const Extent& minor = extents.back();
   if (std::ranges::all_of(extents, [](const Extent& e) { return e.Full(); })) return {};
-  if (m.bad.size() == 32 && minor.count == 32) return Str("ONE WARP: 32 elements from ", minor.low, " of the last dim");
+  if (m.bad.size() == 32 && minor.count == 32)
+    return Str("ONE WARP: 32 elements, from index ", minor.low, " of the last dim on");
   return Str("ONE TILE: an aligned box of ", Join(sides, "x"));
 }
 
@@ -171,7 +172,8 @@ std::optional<std::string> Stale(const Mistakes& m, const std::vector<Extent>&) 
   if (Most(m, [&](int64_t i) { return m.actual[i] == 0; })) return "ZEROS: never written, or cleared";
   if (!IsFloat(m.shape.type())) return {};
   if (Most(m, [&](int64_t i) { return std::isnan(m.actual[i]) && !std::isnan(m.expected[i]); })) {
-    return "NaN, OR STALE MEMORY: a number was expected; --detect_nan=warn names the op that makes it, if one does";
+    return "NaN, OR STALE MEMORY: a number was expected; --detect_nan=warn names the op that makes the NaN, if one "
+           "does";
   }
   return {};
 }
@@ -229,7 +231,7 @@ std::optional<std::string> Noise(const Mistakes& m, const std::vector<Extent>&) 
   const int64_t count = static_cast<int64_t>(m.bad.size());
   if (above * 5 < count || above * 5 > count * 4) return {};
   return Str("ACCUMULATION-ORDER NOISE: at most ", Format("%.1f", m.worst_ratio),
-             " times the bound, with both signs; perhaps the sum was computed in a longer chain than promised");
+             " times the bound, with both signs; perhaps the kernel adds in a longer chain than its plan promises");
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ std::string Details(const TensorComparison& t) {
   for (const std::string& guess : t.looks_like) text += Str("  ", name, " looks like: ", guess, "\n");
   if (t.max_abs_bad > 0 && std::isfinite(t.max_abs_bad)) {
     text += Str("  ", name, " smallest passing bounds: abs ", Format("%.3g", t.max_abs_bad));
-    text += std::isfinite(t.max_rel_bad) ? Format(" or rel %.3g\n", t.max_rel_bad) : "; no rel\n";
+    text += std::isfinite(t.max_rel_bad) ? Format(" or rel %.3g\n", t.max_rel_bad) : "; no rel passes\n";
   }
   return text;
 }

@@ -147,7 +147,7 @@ Result<Literal> Rendezvous::Delivered(const Instruction& done, const Route& rout
       !Compatible(done.shape().element(0), next.value.shape())) {
     Error error = RendezvousError(
         done, Str("'", done.name(), "' receives ", done.shape(), ", but ", next.value.shape(), " was sent"));
-    return std::unexpected(std::move(error).AddNote(Str("by '", next.send->name(), "'"), next.send->range()));
+    return std::unexpected(std::move(error).AddNote(Str("sent by '", next.send->name(), "'"), next.send->range()));
   }
   result.mutable_elements()[0] = std::move(next.value);
   return result;
@@ -195,7 +195,8 @@ Error Rendezvous::Deadlock() const {
       const auto times_of = [&](int other) { return place.times[other]; };
       const auto [least, most] = std::ranges::minmax(missing, {}, times_of);
       if (times_of(least) == times_of(most))
-        times = Str(", which reached it ", times_of(most), times_of(most) == 1 ? " time" : " times", " so far");
+        times = Str(", which reached this instruction ", times_of(most), times_of(most) == 1 ? " time" : " times",
+                    " so far");
     }
     for (const int other : here) told[other] = true;
     notes.push_back({Str(grid_.Name(here), here.size() == 1 ? " waits" : " wait", " at '", inst.name(), "' (",

@@ -291,7 +291,7 @@ Result<Literal> EvalSelectAndScatter(Evaluation& e) {
   if (type != init.shape().type() || select.parameters() != std::vector<PrimitiveType>{type, type} ||
       select.results().size() != 1 || select.results()[0] != PrimitiveType::kPred) {
     FAIL(UnsupportedAt(e.inst, "U002",
-                       "'select-and-scatter' whose computations have other types than its operands is not supported by "
+                       "'select-and-scatter' whose computations have other types than the operands is not supported by "
                        "the interpreter"));
   }
   const int64_t bytes = ByteWidth(type);

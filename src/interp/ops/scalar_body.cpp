@@ -213,7 +213,7 @@ Status CheckBody(const Instruction& inst, const ScalarBody& body, size_t arrays,
   if (fits) return {};
   FAIL(UnsupportedAt(inst, "U002",
                      Str("'", inst.opcode(),
-                         "' whose computation has other types than its operands is not supported by the interpreter")));
+                         "' whose computation has other types than the operands is not supported by the interpreter")));
 }
 
 }  // namespace hlo

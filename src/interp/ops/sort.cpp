@@ -180,7 +180,7 @@ Result<Literal> EvalSort(Evaluation& e) {
   if (!fits)
     FAIL(
         UnsupportedAt(e.inst, "U002",
-                      "'sort' whose comparator has other types than its operands is not supported by the interpreter"));
+                      "'sort' whose comparator has other types than the operands is not supported by the interpreter"));
 
   const Shape shape = e.operands[0].shape();
   if (shape.rank() == 0)

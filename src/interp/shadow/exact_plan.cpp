@@ -128,14 +128,14 @@ std::string ExactPlan::Fits(const Instruction& inst, const Magnitude& magnitude,
       std::ldexp(0.5, magnitude.unit) >= rounding.least)
     return "";
   return Rounds(
-      inst, Str(what, " to at most ", magnitude.most, magnitude.unit == 0 ? "" : Str(" in steps of 2^", magnitude.unit),
+      inst, Str(what, " of at most ", magnitude.most, magnitude.unit == 0 ? "" : Str(" in steps of 2^", magnitude.unit),
                 ", which ", type, " with ", bits, bits == 1 ? " bit" : " bits", " cannot hold"));
 }
 
 std::string ExactPlan::SumFits(const Instruction& inst, const Magnitude& term, double terms, const Magnitude& init) {
   const PrimitiveType type = inst.shape().IsArray() ? inst.shape().type() : inst.operand(0).shape().type();
   if (IsFloat(type)) sums_ = true;
-  return Fits(inst, Sum({term.most * terms, term.unit}, init), "adds up");
+  return Fits(inst, Sum({term.most * terms, term.unit}, init), "has sums");
 }
 
 std::string ExactPlan::Folds(const Instruction& inst, const Magnitude& term, double terms, const Magnitude& init) {
@@ -155,7 +155,7 @@ std::string ExactPlan::Folds(const Instruction& inst, const Magnitude& term, dou
       Magnitude all = init;
       all.most *= std::pow(std::max(1.0, term.most), terms);
       all.unit = static_cast<int>(std::max(-4000.0, init.unit + std::min(0, term.unit) * terms));
-      return Fits(inst, all, "multiplies");
+      return Fits(inst, all, "has products");
     }
     default: return Rounds(inst, Str("combines elements by '", body.name(), "', which may round"));
   }
@@ -166,18 +166,18 @@ std::string ExactPlan::OfSum(const Instruction& inst) {
 }
 
 std::string ExactPlan::OfProduct(const Instruction& inst) {
-  return Fits(inst, Product(Of(inst.operand(0)), Of(inst.operand(1))), "multiplies");
+  return Fits(inst, Product(Of(inst.operand(0)), Of(inst.operand(1))), "has products");
 }
 
 std::string ExactPlan::OfQuotient(const Instruction& inst) {
   if (!IsFloat(inst.shape().type())) return "";
   const Magnitude by = Of(inst.operand(1)), x = Of(inst.operand(0));
   if (by.most == 0 || by.most != std::ldexp(1.0, by.unit))
-    return Rounds(inst, "rounds: not all of its divisors are the same power of two");
-  return Fits(inst, {x.most / by.most, x.unit == kNoUnit ? kNoUnit : x.unit - by.unit}, "divides");
+    return Rounds(inst, "rounds: its divisors are not all the same power of two");
+  return Fits(inst, {x.most / by.most, x.unit == kNoUnit ? kNoUnit : x.unit - by.unit}, "has quotients");
 }
 
-std::string ExactPlan::OfConvert(const Instruction& inst) { return Fits(inst, Of(inst.operand(0)), "converts values"); }
+std::string ExactPlan::OfConvert(const Instruction& inst) { return Fits(inst, Of(inst.operand(0)), "has values"); }
 
 std::string ExactPlan::OfReducePrecision(const Instruction& inst) {
   const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
@@ -185,17 +185,17 @@ std::string ExactPlan::OfReducePrecision(const Instruction& inst) {
   const bool fits = x.most == 0 || (HasBits(x, static_cast<int>(attrs.mantissa_bits) + 1) &&
                                     std::ilogb(x.most) < (1 << (attrs.exponent_bits - 1)) &&
                                     x.unit > 2 - (1 << (attrs.exponent_bits - 1)));
-  return fits ? "" : Rounds(inst, Str("leaves ", attrs.mantissa_bits + 1, " bits, which are too few"));
+  return fits ? "" : Rounds(inst, Str("leaves ", attrs.mantissa_bits + 1, " bits, which are too few for the operand"));
 }
 
 std::string ExactPlan::OfIota(const Instruction& inst) {
-  return Fits(inst, {inst.shape().NumElements() == 0 ? 0 : Of(inst).most + 1, 0}, "counts");
+  return Fits(inst, {inst.shape().NumElements() == 0 ? 0 : Of(inst).most + 1, 0}, "has numbers");
 }
 
 std::string ExactPlan::OfProducts(const Instruction& inst) {
   if (!IsFloat(inst.shape().type())) return "";
   if (inst.Is(Opcode::kDot) && inst.attrs<DotAttrs>().algorithm != DotAlgorithm::kUnset)
-    return Rounds(inst, "has an algorithm of its own");
+    return Rounds(inst, "has the attribute algorithm=, so it may round");
   const Magnitude a = Of(inst.operand(0)), b = Of(inst.operand(1));
   if (options_.allow_tf32 && inst.shape().type() == PrimitiveType::kF32 &&
       !(HasBits(a, kTf32Bits) && HasBits(b, kTf32Bits)))

@@ -122,7 +122,7 @@ Result<Literal> SourceOf(const Instruction& inst, int64_t number, Operands opera
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     if (i >= DataOperands(inst)) {
       if (operands.empty())
-        FAIL(UnsupportedAt(inst, "U040", Str("it depends on data which elements '", inst.name(), "' moves")));
+        FAIL(UnsupportedAt(inst, "U040", Str("which elements '", inst.name(), "' moves depends on data")));
       parts.push_back(operands[i]->exact);
       continue;
     }
