@@ -15,10 +15,11 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kMostSteps = 4000, kMostDepth = 4000;
 
-// The element of `operand`, maybe a scalar, that an elementwise instruction reads for its `element`.
+// The element of `operand` from which an elementwise instruction computes its `element`. 0 for an operand of one
+// element.
 int64_t Same(const Instruction& operand, int64_t element) { return operand.shape().NumElements() == 1 ? 0 : element; }
 
-// An increasing function and its inverse on results in [low, high].
+// An increasing function, and its inverse for results in [low, high].
 struct Monotone {
   Opcode opcode;
   double low, high;
@@ -68,7 +69,8 @@ ComparisonDirection Opposite(ComparisonDirection direction) {
   return direction;
 }
 
-// A value in `wanted` close to `now`. Floats keep a distance from the ends, for intermediate roundings.
+// A value in `wanted` close to `now`. If `now` is outside, a float is at some distance from the end, because roundings
+// may move it.
 double Nearest(Wanted wanted, double now, bool is_integer) {
   if (is_integer) {
     const double low = std::ceil(wanted.low), high = std::floor(wanted.high);
@@ -138,7 +140,7 @@ bool ArgumentSolver::ReachSide(const Recording& recording, const Dependence& dep
     return At(inst.operand(i), Same(inst.operand(i), element)).value_or(std::numeric_limits<double>::quiet_NaN());
   };
   const Wanted holds = side == 0 ? Wanted{1, 1} : Wanted{0, 0};
-  // `near` is tried if `far`, which survives roundings, is not reachable.
+  // Distances from x: `far` survives roundings. `near` is for values that cannot change so much.
   const auto far = [&](double x) { return std::max(std::fabs(x) / 4, 1.0); };
   const auto near = [&](double x) { return std::max(std::fabs(x) * 0x1p-6, 0x1p-6); };
   const bool is_float = inst.shape().IsArray() && IsFloat(inst.operand(inst.operand_count() - 1).shape().type());
@@ -295,8 +297,9 @@ bool ArgumentSolver::AtParameter(const Instruction& parameter, const Path& path,
   return false;
 }
 
-// Identities of reducers, and indices that are promised to be in range, sorted or unique, are not changed. Sizes, trip
-// counts and divisors keep their range. Other indices may leave it, because every op defines the result then.
+// Never changes identities of reducers, and indices that are promised to be in range, sorted or unique. Sizes, trip
+// counts and divisors stay in the range of their role. Other indices may leave it, because ops define the result of an
+// index out of range.
 bool ArgumentSolver::Change(const Instruction& parameter, const Path& path, int64_t element, Wanted wanted) {
   const Shape& shape = SubShape(parameter.shape(), path);
   const PrimitiveType type = shape.type();
@@ -377,7 +380,7 @@ bool ArgumentSolver::Unary(const Instruction& inst, int64_t element, Wanted want
   }
   for (const Monotone& function : kMonotone) {
     if (function.opcode != inst.opcode()) continue;
-    // An end of `wanted` outside this range sets no limit for the operand.
+    // An end of `wanted` outside [low, high] sets no limit for the operand.
     if (wanted.low > function.high || wanted.high < function.low) return false;
     return ask({wanted.low <= function.low ? -kInfinity : function.inverse(wanted.low),
                 wanted.high >= function.high ? kInfinity : function.inverse(wanted.high)});
@@ -519,8 +522,8 @@ bool ArgumentSolver::Choice(const Instruction& inst, int64_t element, Wanted wan
   const auto now = At(selector, Same(selector, element));
   if (!now) return false;
   const int64_t taken = *now != 0 ? 1 : 2, other = 3 - taken;
-  // The decision comes last: it has a wider interval, so an x that suits the operand may also suit the decision, as in
-  // select(x < 0, x + n, x).
+  // Solves for the operand before the predicate, because the operand has the narrower interval. In select(x < 0, x + n,
+  // x), an x that gives the operand its value may also change the predicate.
   const auto take_other = [&] {
     return Try([&] {
       return Operand(inst, other, element, wanted) &&
@@ -567,7 +570,7 @@ bool ArgumentSolver::Compared(const Instruction& inst, int64_t element, bool hol
   const D direction = holds ? inst.attrs<CompareAttrs>().direction : Opposite(inst.attrs<CompareAttrs>().direction);
   const bool is_float = IsFloat(x.shape().type());
   if (&x == &y) return is_float && direction == D::kNe && Operand(inst, 0, element, {.nan = true});
-  // Large distances survive roundings. Smaller ones suit values that cannot change so much.
+  // Large distances survive roundings. Smaller ones are for values that cannot change so much.
   const double size = std::max(std::fabs(*a), std::fabs(*b));
   const std::vector<double> distances =
       is_float ? std::vector{std::max(0.25, size / 4), size / 64 + 1e-3, size * 0x1p-20} : std::vector{1.0};

@@ -50,11 +50,11 @@ class ArgumentSolver {
  public:
   explicit ArgumentSolver(const Module& module);
 
-  // Adds changes that may bring the element into `wanted`, and none if it was there. If the search fails, returns false
-  // and adds nothing. With `other_first`, a select first tries the operand that the run did not take.
+  // Adds changes that may bring the element into `wanted`, or none if it is there already. If the search fails, returns
+  // false and adds nothing. With `other_first`, a select first tries the operand that the run did not take.
   bool Solve(const Recording& recording, const Dependence& dependence, const Instruction& inst, int64_t element,
              Wanted wanted, Changes& changes, bool other_first = false);
-  // Like Solve, for changes after which the site may reach the side at an element of Reach::ElementsOf.
+  // Like Solve, but the changes may let the site reach the side at `element`, which is one of Reach::ElementsOf.
   bool ReachSide(const Recording& recording, const Dependence& dependence, const Site& site, int side, int64_t element,
                  Changes& changes, bool other_first = false);
 
@@ -63,7 +63,7 @@ class ArgumentSolver {
  private:
   using Path = ShapeIndex;
 
-  static constexpr size_t kMostTerms = 4;  // Terms of a sum, maximum or minimum that are tried.
+  static constexpr size_t kMostTerms = 4;  // Number of terms of a sum, maximum or minimum that are tried.
 
   bool Step(const Instruction& inst, const Path& path, int64_t element, Wanted wanted);
   bool Follow(const Instruction& inst, const Path& path, int64_t element, Wanted wanted);

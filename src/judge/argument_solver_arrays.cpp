@@ -27,7 +27,7 @@ int64_t ElementAt(std::span<const int64_t> index, std::span<const int64_t> dims)
 
 }  // namespace
 
-// The operand and its element that a data movement copies to `element`.
+// The number of the operand, and its element, that a data movement copies to `element`.
 std::optional<std::pair<int64_t, int64_t>> ArgumentSolver::MovedFrom(const Instruction& inst, int64_t element) const {
   if (!inst.shape().IsArray() || inst.operand_count() == 0) return {};
   const Shape &to = inst.shape(), &from = inst.operand(0).shape();
@@ -162,7 +162,7 @@ bool ArgumentSolver::Reduced(const Instruction& inst, int64_t element, Wanted wa
     }
   }
   if (terms.empty()) return false;
-  // Each element of the result starts with another term.
+  // Elements of the result begin with different terms, so that they do not all change the same argument.
   std::ranges::rotate(terms, terms.begin() + element * 7 % std::ssize(terms));
   const bool is_pred = to.type() == PrimitiveType::kPred;
   if (!is_pred && *opcode == Opcode::kAdd) return Sum(inst, terms, *now, wanted);

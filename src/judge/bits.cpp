@@ -177,16 +177,17 @@ class Comparer {
     return std::move(result_);
   }
 
-  // Whether a kept value differs for another reason than bits of NaNs.
+  // Whether a kept value differs and no instruction reads the bits of NaNs.
   bool SomeValueDiffers() {
     CompareKept();
     return !different_.empty() && !ReadsNanBits(before_) && !ReadsNanBits(after_);
   }
 
   // Describes a kept loop that ended in the module before, but reached a limit after many more iterations in the module
-  // after. Loops that passes made of other operations are ignored, because they may reach a limit.
+  // after. Loops that passes made from other operations may reach the limit and are ignored.
   std::string EndlessLoop() const {
-    // Exact passes peel or unroll loops, which lowers the count. The margin is for rotated or split loops.
+    // Passes that peel or unroll loops lower the number of iterations. The margin is for passes that rotate or split
+    // loops.
     constexpr int64_t kTimes = 2, kMore = 16;
     for (const Computation* computation : after_.PostOrder()) {
       for (const Instruction* inst : computation->instructions()) {
@@ -225,8 +226,8 @@ class Comparer {
 
   // ---- Values that depend on the bits of NaNs ----
 
-  // Runs both modules with other bits of NaNs. Values that then change no longer count as different, and elements of
-  // results become undetermined.
+  // Runs both modules with other bits of NaNs. Kept values that then change no longer count as different. Elements of
+  // results that change become undetermined.
   Status SetNanDependentAside() {
     for (const NanBits bits : {NanBits::kPositive, NanBits::kNegative}) {
       InterpretOptions options = options_.interpret;

@@ -34,8 +34,8 @@ struct BitsOptions {
 };
 
 struct BitsFinding {
-  // The first executed instruction whose value differs, and its counterpart: roots or their operands if only results of
-  // the entry differ.
+  // The first executed instruction whose value differs, and its counterpart. If only results of the entry differ: the
+  // roots, or their operands.
   const Instruction* after = nullptr;
   const Instruction* before = nullptr;
   std::string loop;       // See FirstDifference::loop.
@@ -44,11 +44,11 @@ struct BitsFinding {
 
 struct BitsResult {
   // kMismatch: a value or the outfeed differs, or only the module after fails or has an endless loop. kInconclusive:
-  // the module before fails, a limit was reached, or too much depends on the bits of NaNs (kMostUndetermined).
+  // the module before fails, a limit was reached, or more than kMostUndetermined depends on the bits of NaNs.
   // kUnsupported: the interpreter cannot run a module, or the signatures differ.
   Verdict verdict = Verdict::kMatch;
   std::string reason;  // Set unless the verdict is kMatch.
-  int64_t values = 0;  // Compared instructions with an origin, and results of the entry.
+  int64_t values = 0;  // Number of compared instructions with an origin and of results of the entry.
   int64_t elements = 0;
   int64_t undetermined = 0;
   std::optional<BitsFinding> finding;  // Set if values or results differ. Refers to both modules.

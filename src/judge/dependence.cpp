@@ -100,7 +100,7 @@ class Marker {
     }
   }
 
-  // If the number of trips depends on arguments, so do the leaves that the body changes.
+  // If the number of trips depends on arguments, the leaves that the body changes depend on them, too.
   void MarkLoop(const Instruction& loop) {
     const WhileAttrs& attrs = loop.attrs<WhileAttrs>();
     const Instruction &state = attrs.body->parameter(0), &root = attrs.body->root();

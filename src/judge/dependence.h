@@ -1,5 +1,5 @@
-// Finds the values that depend on arguments, or differ between runs for another reason. Decisions on other values
-// have the same outcome in every run.
+// Finds the values that depend on arguments, or differ between runs for another reason. All other values, and decisions
+// on them, are the same in every run.
 #ifndef HLO_JUDGE_DEPENDENCE_H_
 #define HLO_JUDGE_DEPENDENCE_H_
 

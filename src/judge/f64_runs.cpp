@@ -24,7 +24,7 @@ bool SaysSomething(const Literal& array) {
 
 Result<F64Runs> CompareF64Runs(const Module& before, const Module& after, std::span<const Literal> args,
                                const InterpretOptions& interpret, uint64_t seed) {
-  constexpr int kRuns = 12;  // kFarOff is large enough for a spread that is estimated from few runs.
+  constexpr int kRuns = 12;  // Few runs suffice to estimate the spread, because kFarOff is large.
   F64Runs result;
   const auto unsupported = [&](std::string_view why) {
     result.verdict = Verdict::kUnsupported;

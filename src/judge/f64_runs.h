@@ -1,5 +1,5 @@
 // Compares two modules that are interpreted with all floats as f64. Used for values without bounds, such as arrays of
-// dynamic size. Another meaning differs by much more than f64 roundings.
+// dynamic size. If a pass changed the meaning, results differ by much more than f64 roundings.
 #ifndef HLO_JUDGE_F64_RUNS_H_
 #define HLO_JUDGE_F64_RUNS_H_
 
@@ -18,8 +18,9 @@ namespace hlo {
 class Module;
 
 struct F64Runs {
-  // kMismatch: a difference exceeds kFarOff times the spread of f64 roundings, or a size differs. kInconclusive: the
-  // spread does not explain a difference (ensemble.h). kUnsupported: the interpreter cannot run a module in f64.
+  // kMismatch: a difference exceeds kFarOff times the spread of f64 roundings, or a size differs. kInconclusive:
+  // roundings do not explain a smaller difference (ensemble.h). kUnsupported: the interpreter cannot run a module in
+  // f64.
   Verdict verdict = Verdict::kMatch;
   std::string reason;      // Set unless the verdict is kMatch.
   bool is_silent = false;  // Some output of several elements has only zeros, infinities and NaNs.
@@ -27,7 +28,7 @@ struct F64Runs {
   Comparison comparison;
 };
 
-// A difference up to the spread of f64 roundings times this, about 2^-30 of a value, does not count.
+// Differences up to this factor times the spread of f64 roundings, about 2^-30 of a value, do not count.
 inline constexpr double kFarOff = 0x1p20;
 
 // Precondition: the modules have the same parameters and results. Errors: interruptions.

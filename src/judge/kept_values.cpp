@@ -50,7 +50,7 @@ std::vector<const Instruction*> Origins::Of(const Instruction& after) const {
     if (const Instruction* inst = ById(after.origin())) return {inst};
     return {};
   }
-  // An instruction loses its origin when its value changes.
+  // The instruction with the same id has another value if its origin changed.
   if (const Instruction* inst = ById(after.id()); inst != nullptr && inst->origin() == after.origin()) return {inst};
   const auto same = by_origin_.find(after.origin());
   return same == by_origin_.end() ? std::vector<const Instruction*>() : same->second;
@@ -120,7 +120,7 @@ const ObservedRun::Loop* ObservedRun::LoopOf(const Instruction& loop) const {
 
 namespace {
 
-// The most runs of each computation, by id, if each conditional took all of its branches. Other callers set no limit.
+// Indexed by computation id: the runs of all conditionals with this computation as a branch. kAny if others call it.
 std::vector<int64_t> MostRuns(const std::vector<Computation*>& computations, const Module& module,
                               const ObservedRun& run) {
   constexpr int64_t kAny = int64_t{1} << 60;
@@ -135,9 +135,9 @@ std::vector<int64_t> MostRuns(const std::vector<Computation*>& computations, con
   return most;
 }
 
-// By computation id: branches that a conditional did not always take, loops that once had no iteration, and their
-// callees. A pass may compute values there that the module before did not. Iterations of several devices are not
-// distinguished, so all their loops count.
+// Indexed by computation id: whether it is a branch that a conditional did not always take, part of a loop that once
+// had no iteration, or called from one of these. A pass may compute values there that the module before did not. On
+// several devices all loops count, because the run does not record which device had no iteration.
 std::vector<bool> ConditionalComputations(const Module& module, const ObservedRun& run) {
   std::vector<bool> conditional(module.computation_id_limit());
   const std::vector<Computation*> order = module.PostOrder();
@@ -175,7 +175,7 @@ Agreement AgreementOf(const KeptPair& pair, const ObservedRun& before, const Obs
   const std::vector<uint64_t> values = ValuesBefore(pair, before);
   if (std::ranges::all_of(seen.hashes, [&](uint64_t hash) { return std::ranges::binary_search(values, hash); }))
     return seen.executions <= ObservedRun::kMostExecutions ? Agreement::kEqual : Agreement::kNotCompared;
-  // An instruction that runs more often than before may replace several instructions, or run before a decision.
+  // An instruction that runs more often than before may replace several instructions, or was moved out of a branch.
   const bool may_differ =
       open || seen.executions > executions ||
       std::ranges::any_of(pair.before, [&](const auto* inst) { return conditional[inst->computation().id()]; });

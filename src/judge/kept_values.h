@@ -1,5 +1,5 @@
-// Finds instructions of two modules that must have the same value, and whether runs agree on it. Runs are observed as
-// hashes, of literals (bits.h) or of residues (residues.h).
+// Finds instructions of two modules that must have the same value, and compares these values in two runs, by hashes of
+// literals (bits.h) or of residues (residues.h).
 #ifndef HLO_JUDGE_KEPT_VALUES_H_
 #define HLO_JUDGE_KEPT_VALUES_H_
 
@@ -23,11 +23,11 @@ bool HasSeveralDevices(const Module& module);
 bool HaveSameSignature(const Module& before, const Module& after);
 
 enum class OriginsOf : uint8_t {
-  // The module before. The module after was made from before.Clone(/*as_input=*/true).
+  // Origins are ids of the module before. The module after was made from before.Clone(/*as_input=*/true).
   kBefore,
-  // An earlier module, the ancestor of both. The module before is a clone (`as_input` false) of an earlier state of the
-  // module after, so equal ids are the same instruction. A new instruction is compared with all instructions of the
-  // same origin.
+  // Origins are ids of an earlier module, the ancestor of both. The module before is a clone (`as_input` false) of an
+  // earlier state of the module after, so instructions with equal ids are the same. A new instruction is compared with
+  // all instructions of the same origin.
   kAncestor,
 };
 
@@ -75,14 +75,15 @@ class ObservedRun {
     int64_t executions = 0;
     uint64_t sequence = 0;         // Hash of all values in order.
     std::vector<uint64_t> hashes;  // The first kMostExecutions hashes.
-    bool open = false;             // Some value may differ in the other run without being wrong.
+    bool open = false;             // Some value may differ between the runs without being wrong.
   };
   struct Loop {
     int64_t now = 0;       // Iterations of the current execution.
     int64_t most = 0;      // Most iterations of a finished execution.
     bool skipped = false;  // Some finished execution had no iteration.
   };
-  // More executions are compared as one sequence, and only equal sequences decide.
+  // If an instruction has more executions, only `sequence` is compared: equal hashes agree, different ones decide
+  // nothing.
   static constexpr int64_t kMostExecutions = 1 << 14;
 
   explicit ObservedRun(size_t ids = 0) : values_(ids), executions_(ids) {}
@@ -113,7 +114,7 @@ struct ComparedValues {
 };
 ComparedValues CompareValues(const KeptValues& kept, const Module& before, const ObservedRun& run_before,
                              const ObservedRun& run_after);
-// Sorted hashes of all values that pair.after may have.
+// Sorted hashes of all values of pair.before, one of which each value of pair.after must have.
 std::vector<uint64_t> ValuesBefore(const KeptPair& pair, const ObservedRun& before);
 
 // The first value of the module after, in order of execution, that no counterpart in the module before has.
@@ -121,14 +122,14 @@ template <class Value>
 struct FirstDifference {
   const KeptPair* pair = nullptr;
   const Instruction* before = nullptr;  // The first instruction of pair->before that ran.
-  std::string loop;  // "iteration 3 of 'while.5'", from 0. Empty outside loops and for several devices.
+  std::string loop;  // "iteration 3 of 'while.5'", from 0. Empty outside of loops, and on several devices.
   std::optional<Value> actual;
   std::optional<Value> expected;  // The value of `before` in the same execution, or in its last.
 };
 
 // Runs both modules again to find the first difference. observe(module, wanted, watch) runs a module and passes values
-// of `wanted`, which is indexed by id, to watch(instruction, value, loop path). `hash` hashed the values of the
-// observed runs.
+// of `wanted`, which is indexed by id, to watch(instruction, value, loop path). `hash` must be the function that hashed
+// the values of `run_before`.
 template <class Value, class Observe, class Hash>
 FirstDifference<Value> FindFirstDifference(const Module& before, const Module& after,
                                            const std::vector<const KeptPair*>& different, const ObservedRun& run_before,

@@ -56,7 +56,7 @@ void LoopStates::Add(int64_t iteration, const Literal& state) {
   const int64_t number = seen_++;
   latest_ = iteration;
   if (states_.size() < kStates) return states_.push_back({iteration, state});
-  // All later states are kept with the same probability.
+  // Reservoir sampling: each later state is kept with the same probability.
   const auto place = Mixed(seed_, static_cast<uint64_t>(number)) % static_cast<uint64_t>(number);
   if (place + 1 < kStates) states_[place + 1] = {iteration, state};
 }

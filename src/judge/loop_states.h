@@ -19,8 +19,8 @@ namespace hlo {
 using LoopOfComputation = std::unordered_map<const Computation*, const Instruction*>;
 LoopOfComputation LoopsOf(const Module& module);
 
-// Maps elements of loop states after passes to elements before. A kept get-tuple-element, in the loop or after it, must
-// read them.
+// Maps elements of loop states after passes to elements of loop states before. Only elements that a kept
+// get-tuple-element reads, in the loop or after it, are mapped.
 class Counterparts {
  public:
   using Element = ValueNumbers::StateElement;
@@ -35,7 +35,7 @@ class Counterparts {
   std::map<std::pair<const Instruction*, int64_t>, Element> of_;
 };
 
-// A seeded sample of the states with which iterations begin, always with the first state.
+// The first state, and a seeded sample of the later states with which iterations begin.
 class LoopStates {
  public:
   struct State {

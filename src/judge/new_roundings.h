@@ -13,7 +13,7 @@ namespace hlo {
 // Origins of `after` are ids of `before`.
 //
 // A rounding is added if:
-//   - The instruction has no origin. It computes new numbers, or converts to a narrower type.
+//   - Its instruction has no origin, and computes new numbers or converts to a narrower type.
 //   - Its type includes none of the float types in which the module before computed the next kept values, which depend
 //     on this instruction, from the previous ones.
 //   - The module before did not convert the same kept value to the same type.

@@ -32,7 +32,7 @@ Result<RepeatedPass> RepeatPass(const PassRun& run, const Module& before, const 
   PassContext context{.device = pipeline.device, .options = run.options, .fuel = &fuel, .rules = &book};
   context.fault = run.fault;
   TRY(RunOnePass(*repeated.module, run, context));
-  // Dead instructions would be judged, too.
+  // Otherwise dead instructions would be judged, too.
   TRY(FindPass("dce")->function(*repeated.module, {.device = pipeline.device}));
   repeated.module->Sweep();
   for (const auto& [id, entry] : book.entries) {
@@ -83,7 +83,7 @@ Status PassSegments::Finish(const Module& end) {
 
 bool PassSegments::IsExact(const PassRun& run) { return PreservesOf(*run.pass, run.options) == Preserves::kExact; }
 
-// Only origins in the pipeline's module are ids of the input.
+// Origins are ids of the pipeline's input, so they are ids of `before` only if it is the input.
 OriginsOf PassSegments::OriginsFrom(const Module& before) const {
   const bool is_input = snapshot_ == nullptr && &before == start_;
   return is_input ? OriginsOf::kBefore : OriginsOf::kAncestor;
@@ -250,7 +250,7 @@ Result<PassRun> FirstWrongInstance(const JudgedPart& segment, std::span<const Li
     return {};
   };
   TRY(run_pipeline(before, after));
-  if (!wrong && options.sample) return segment.last;  // Samples of single instances may contain other elements.
+  if (!wrong && options.sample) return segment.last;  // The sample of a single instance may miss the wrong elements.
   if (!wrong)
     FAIL(InternalError(Str("the results differed after the passes ", segment.first.number, " to ", segment.last.number,
                            ", but a second run of the pipeline shows no pass that changes them")));

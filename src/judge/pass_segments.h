@@ -35,7 +35,7 @@ using InstanceJudge =
 
 struct SegmentOptions {
   BitsOptions bits;                     // `origins` is replaced.
-  InstanceJudge judge;                  // If null, instances that residues do not decide are open.
+  InstanceJudge judge;                  // Without it, instances that residues do not decide are open.
   PipelineOptions pipeline;             // Only the device and disabled rules are used.
   std::optional<SampleOptions> sample;  // If nullopt, all values are compared.
 };
@@ -55,12 +55,12 @@ struct SegmentsResult {
   int64_t equal_in_bits = 0;    // Other instances with equal bits.
   int64_t by_residues = 0;      // Other instances with equal residues.
   int64_t values = 0, elements = 0, undetermined = 0;
-  int64_t unchanged = 0, not_compared = 0;  // Values that samples found unchanged, or could not compare.
+  int64_t unchanged = 0, not_compared = 0;  // Numbers of values that samples found unchanged, or could not compare.
   bool beyond_work = false;
   std::vector<JudgedPart> open;
-  // The first wrong part. Later parts are not judged.
+  // The first wrong segment or other instance. Later ones are not judged.
   std::optional<JudgedPart> wrong;
-  // Set if bits or residues of the wrong part differ. Refers to `before` and `after`.
+  // Set if bits or residues of the wrong part differ. Points into `before` and `after`.
   std::optional<BitsFinding> finding;
   std::unique_ptr<const Module> before, after;  // The ends of the wrong part.
 };
@@ -80,7 +80,7 @@ class PassSegments {
   // changed the module, or until Finish.
   PassSegments(const Module& input, std::vector<Literal> args, SegmentOptions options);
 
-  // Observers of the pipeline, idle after the first wrong part.
+  // Observers of the pipeline. They do nothing after the first wrong part.
   Status Before(const PassRun& run, Module& module);
   Status After(const PassRun& run, Module& module);
   // Closes the last segment. `end` is the module at the end of the pipeline, or after later steps that keep all bits.
@@ -107,7 +107,7 @@ class PassSegments {
   SegmentsResult result_;
   const Module* start_;
   std::unique_ptr<const Module> snapshot_;
-  // The module before the current instance: the start of the segment, or a copy. Null if the instance is exact.
+  // The module before the current instance: the start of the segment, or before_copy_. Null if the instance is exact.
   const Module* before_ = nullptr;
   std::unique_ptr<const Module> before_copy_;
   // Changed instances of the segment: their number, the first and the last.

@@ -298,7 +298,7 @@ Result<Recording> Reach::Run(std::span<const Literal> args, const InterpretOptio
     return {};
   };
   watched.on_value = [&](const Instruction& inst, const Literal& value) {
-    constexpr int64_t kStepsOfInstruction = 250;  // Roughly nanoseconds.
+    constexpr int64_t kStepsOfInstruction = 250;  // For each instruction. Roughly nanoseconds.
     recording.steps += kStepsOfInstruction + (inst.shape().IsArray() ? inst.shape().NumElements() : 0);
     ran_[inst.id()] = ever_ran_[inst.id()] = true;
     if (is_selector_[inst.id()]) selectors[&inst] = value;
@@ -335,8 +335,8 @@ std::vector<const Instruction*> DecidingOperands(const Site& site) {
 
 }  // namespace
 
-// Whether values that do not depend on arguments are the same in all runs that execute the computation. False if it, or
-// a caller, has several callers, or if arguments decide in which iterations it runs.
+// Whether values that do not depend on arguments are the same in all runs that execute the computation. False if the
+// computation or one of its callers has several callers, or if arguments determine in which iterations it runs.
 bool Reach::RunsAlike(const Computation& computation) const {
   bool is_guarded = false;
   for (const Computation* at = &computation; !at->IsEntry();) {

@@ -60,7 +60,7 @@ struct Recording {
 };
 
 struct ReachCount {
-  // Sites with all sides reached. `proven`: other sites with all sides reached or unreachable.
+  // reached: sites with all sides reached. proven: other sites, whose sides are all reached or unreachable.
   int64_t sites = 0, reached = 0, proven = 0;
 };
 
@@ -76,8 +76,8 @@ class Reach {
   bool HasRun(const Instruction& inst) const { return ever_ran_[inst.id()]; }
   const Dependence& dependence() const { return dependence_; }
   int64_t Missing() const;
-  // At most `most` row-major indices of elements at which the site decides. For kIndex, elements of its component of
-  // the index vectors.
+  // At most `most` row-major indices of elements at which the site decides. For kIndex, the elements are those of the
+  // indices that hold component Site::part.
   static std::vector<int64_t> ElementsOf(const Site& site, int64_t most);
   ReachCount CountOf(SiteKind kind) const;
 
@@ -92,7 +92,7 @@ class Reach {
   const Module& module_;
   const Dependence dependence_;
   std::vector<Site> sites_;
-  std::vector<std::pair<int, int>> by_id_;  // First site and end, by instruction id.
+  std::vector<std::pair<int, int>> by_id_;  // Range of the instruction's sites, by its id.
   std::vector<bool> ran_, ever_ran_;
   std::vector<bool> is_selector_;
   std::vector<std::vector<const Instruction*>> calls_;  // Callers, by computation id.

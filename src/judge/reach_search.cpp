@@ -56,8 +56,8 @@ class Search {
     return profiles;
   }
 
-  // Solves for all missing sides, each at most kMostTries times. NaNs and infinities spread, so sides that need them
-  // come second.
+  // Solves for all missing sides, each at most kMostTries times. Sides that need NaNs or infinities come second,
+  // because these spread to other values.
   void SolveAll() {
     for (const bool finite : {true, false}) {
       for (size_t base = 0; base < bases_.size(); ++base) {

@@ -27,7 +27,7 @@ struct ReachingSet {
 };
 
 // Finds sets of arguments that each add a side to `reach`, which contains the run `own`. Solves backwards
-// (argument_solver.h), then tries other profiles. Skips sets on which the module fails.
+// (argument_solver.h), then tries other input profiles. Skips sets on which the module fails.
 std::vector<ReachingSet> ArgumentsThatReach(const Module& module, Recording own, const ReachSearchOptions& options,
                                             Reach& reach);
 

@@ -2,8 +2,8 @@
 // a value in f64.
 //
 // Sums, products and quotients have the residues of the exact results, in any grouping. Two different polynomials have
-// the same residue at a point with a probability of about degree * 2^-61. The residue of an infinity or a NaN is a
-// hash. The value in f64 has an error bound and takes the program's decisions.
+// the same residue at a random point with a probability of about degree * 2^-61. The residue of an infinity or a NaN is
+// a hash. The value in f64 has an error bound, and decides comparisons and selects.
 #ifndef HLO_JUDGE_RESIDUE_H_
 #define HLO_JUDGE_RESIDUE_H_
 
@@ -37,7 +37,7 @@ constexpr uint64_t PowerOf(uint64_t base, uint64_t exponent) {
   return result;
 }
 constexpr uint64_t Inverse(uint64_t a) { return PowerOf(a, kPrime - 2); }  // The inverse of 0 is 0.
-// a * 2^k: a rotation of the 61 bits.
+// a * 2^k. Multiplication by 2 rotates the 61 bits, because the residue of 2^61 is 1.
 constexpr uint64_t TimesPowerOf2(uint64_t a, int k) {
   const int shift = ((k % 61) + 61) % 61;
   return shift == 0 ? a : Reduced(((a << shift) & kPrime) | (a >> (61 - shift)));
@@ -63,12 +63,12 @@ inline uint64_t Of(double x) {
   return TimesPowerOf2(OfInteger(mantissa), exponent - 53);
 }
 
-// Inverts only the product of all elements. 0 stays 0.
+// Inverts each element, with a single call of Inverse for the product of all. 0 stays 0.
 void Invert(std::span<uint64_t> all);
 
 inline constexpr double kUnit = 0x1p-53;
 
-// An element. It has 16 bytes, so that the interpreter can move arrays of them as c128.
+// An element of a value. It has 16 bytes, so that the interpreter can move arrays of numbers as c128.
 struct Number {
   static constexpr uint64_t kOpen = uint64_t{1} << 63, kInexact = uint64_t{1} << 62;
   // The low bits of an inexact value hold e: its error bound is 2^e units in the last place.
@@ -85,7 +85,7 @@ struct Number {
   uint64_t residue() const { return bits & ~(kOpen | kInexact); }
   bool open() const { return (bits & kOpen) != 0; }  // The number depends on a decision that roundings might change.
   bool IsInexact() const { return (bits & kInexact) != 0; }
-  // Bound of the distance between the value and the number. It may be infinite.
+  // Bound of the distance between the value and the represented number. It may be infinite.
   double error() const {
     if (!IsInexact()) return 0;
     const int e = static_cast<int>(std::bit_cast<uint64_t>(value) & kErrorBits);
@@ -102,8 +102,9 @@ inline Number Number::Near(double value, double error, uint64_t residue, bool op
   // 2^-126 - 2^-4 and other multiples of the prime have the residue 0, but are not 0.
   if (residue == 0 && !(std::fabs(value) > error)) return Number{0, 0}.Opened(open);
   if (error == 0) return Number{value, residue}.Opened(open);
-  constexpr double kLeast = 0x1p-960;  // Keeps the steps of values from being subnormal.
-  // A value far below its error says nothing more, and 0 has no steps.
+  constexpr double kLeast = 0x1p-960;  // Values from here on have units in the last place that are not subnormal.
+  // A value far below its error becomes as large as the error, because the error is stored in units of the value's last
+  // place.
   if (std::isfinite(error) && std::fabs(value) < std::fmax(error * 0x1p-8, kLeast)) {
     error = std::fmax(error, kLeast) + std::fabs(value);
     value = std::copysign(error, value);
@@ -116,7 +117,7 @@ inline Number Number::Near(double value, double error, uint64_t residue, bool op
   return Number{std::bit_cast<double>(coded), residue | kInexact}.Opened(open);
 }
 
-// Results of infinities, NaNs, overflows or divisions by zero are open: another grouping may change them.
+// If an operand or the result is an infinity or a NaN, the result is open, because another grouping may change it.
 inline Number Arithmetic(double value, double error, uint64_t residue, bool of_finite, bool open) {
   if (!of_finite || !std::isfinite(value)) return Number{value, Of(value)}.Opened(true);
   return Number::Near(value, error, residue, open);

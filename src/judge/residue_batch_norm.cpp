@@ -1,10 +1,11 @@
-// Batch norms: docs/ops.md#batch-normalisation.
+// Residues of batch norms, from their definition: docs/ops.md#batch-normalisation.
 #include "judge/residue_rules.h"
 
 namespace hlo::residue {
 namespace {
 
-// Wide values have the shape of operand 0, others one element for each feature. All are f64: numbers ignore types.
+// Wide values have the shape of operand 0, others one element for each feature. All have the type f64, because numbers
+// ignore types.
 class Definition {
  public:
   explicit Definition(const Instruction& inst)

@@ -41,7 +41,7 @@ uint64_t PowerResidue(Context& context, uint64_t x, uint64_t y, double exponent)
   return context.ResidueOf(Opcode::kPower, x, y);
 }
 
-// Whether roundings might change how a and b compare. Sets the deciding values.
+// Whether roundings might change how a and b compare. Sets the values that are compared.
 bool IsOpenDecision(Context& context, const Number& a, const Number& b, double* of_a, double* of_b) {
   const Decider x = context.DeciderOf(a), y = context.DeciderOf(b);
   const bool same = a.residue() == b.residue() && MayBeEqual(x, y);
@@ -50,8 +50,8 @@ bool IsOpenDecision(Context& context, const Number& a, const Number& b, double* 
   return a.open() || b.open() || (!same && AreClose(x, y));
 }
 
-// The value of a function, and its largest distance from the function of the number. `is_open`: only one of the two may
-// be finite.
+// The function of a number's value, and its largest distance from the function of the number itself. `is_open`:
+// possibly only one of the two results is finite.
 struct Image {
   double value, error;
   bool is_open;
@@ -74,7 +74,7 @@ Image ImageOf(const FloatFunction& function, const Decider& x) {
   const std::array ends = {function.f64(x.value - x.error), function.f64(x.value + x.error),
                            std::fabs(x.value) <= x.error ? function.f64(0) : value};
   Image image = ImageOf(value, ends);
-  // A wave or pole may exceed the values at the ends.
+  // Between the ends, a wave or a pole may exceed the values at the ends.
   if (function.course == Course::kWaves) {
     image = ImageOf(value, {});
     image.error += std::fmin(2, function.facts.slope * x.error);
@@ -90,7 +90,7 @@ Image ImageOf(double (*function)(double, double), const Decider& x, const Decide
   const double left = x.value - x.error, right = x.value + x.error, low = y.value - y.error, high = y.value + y.error;
   const std::array corners = {function(left, low), function(left, high), function(right, low), function(right, high)};
   Image image = ImageOf(value, corners);
-  // power and atan2 are monotone in each operand on each side of 0.
+  // power and atan2 are monotone in each operand only on each side of 0.
   const bool meets_zero =
       (!x.IsExact() && std::fabs(x.value) <= x.error) || (!y.IsExact() && std::fabs(y.value) <= y.error);
   if (meets_zero) image.error = std::numeric_limits<double>::infinity();
@@ -176,7 +176,7 @@ class Rule {
   }
 
   Value Function(const FloatFunction& function) const {
-    // Both modules must agree on which numbers are in the domain.
+    // DeciderOf: both modules must agree on whether a number is in the domain.
     const bool has_domain = std::isfinite(function.facts.domain.low) || std::isfinite(function.facts.domain.high);
     return Mapped(*operands_[0], [&](const Number& x) {
       const Image image = ImageOf(function, has_domain ? context_.DeciderOf(x) : Decider{x.value, x.error()});
@@ -377,7 +377,7 @@ class Rule {
       Number& out = MutableNumbers(result)[i];
       const double error = v.error + (w.IsExact() ? 0 : std::fabs(times) * w.error);
       if ((v.IsExact() && w.IsExact()) || !std::isfinite(rest)) {
-        // Another value within the error might have a finite remainder.
+        // Another dividend or divisor within the error might have a finite remainder.
         out = Number::Exactly(rest).Opened(open || error > 0);
         continue;
       }
@@ -464,7 +464,7 @@ Result<Value> Selected(const Value& pred, const Value& on_true, const Value& on_
 }
 
 Result<Value> Elementwise(Context& context, const Instruction& inst, Operands operands, const Dims& dims) {
-  // A scalar beside arrays, as in select and clamp, is used for each element.
+  // Scalars beside arrays, as in select and clamp, become arrays.
   std::vector<Value> splat(operands.size());
   std::vector<const Value*> all(operands.begin(), operands.end());
   for (size_t i = 0; i < all.size(); ++i) {

@@ -1,4 +1,5 @@
-// Evaluates computations on numbers: control flow, selection of rules, and instructions without a rule.
+// Evaluates computations on numbers: control flow, the choice of a rule for each instruction, and instructions without
+// a rule.
 #include <algorithm>
 
 #include "base/text.h"
@@ -79,7 +80,7 @@ Result<Value> OpaqueResult(Context& context, const Instruction& inst, Operands o
   return known.result;
 }
 
-// Bits of a float are known if its type represents the number exactly.
+// The bits of a float are known only if its type represents the number exactly.
 Result<Value> BitsOf(const Instruction& inst, const Value& operand) {
   if (operand.IsComplex()) FAIL(UnsupportedAt(inst, "U043", "no residues for bits of complex numbers"));
   const Literal declared = ToLiteral(operand);
@@ -201,7 +202,7 @@ Result<Value> RunInstruction(Context& context, const Instruction& inst, Operands
   return OpaqueResult(context, inst, operands);
 }
 
-// Counts a running call, also if it fails.
+// Counts nested calls. The destructor ends a call, also if it failed.
 class NestedCall {
  public:
   explicit NestedCall(Context& context) : context_(context) { ++context_.depth; }

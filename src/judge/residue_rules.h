@@ -9,8 +9,8 @@
 //   power(x, n) = x * ... * x          A.pow.1c, and 1 / power(x, -n) (A.div.4)
 //   power(x, 1/2) = sqrt(x)            A.pow.3
 //   f(0), f(1) as f64 has them         none. f(0) is mostly 0 or 1, which are also constants of programs
-// Other functions are hashes of residues. That suffices for passes declared kReassociates. For others, results that
-// only one module computes are open (Functions).
+// The residues of other functions are hashes. That suffices for passes declared kReassociates. For others, function
+// results that only one module computes are open (Functions).
 #ifndef HLO_JUDGE_RESIDUE_RULES_H_
 #define HLO_JUDGE_RESIDUE_RULES_H_
 
@@ -29,7 +29,7 @@
 namespace hlo::residue {
 
 struct Value {
-  Shape shape;  // The declared shape, but in a reducer or map one element for each execution.
+  Shape shape;  // The declared shape. In a reducer or map: one element for each execution.
   // Numbers as c128, or integers and pred in the declared type.
   Literal data;
   // Marks open elements of integers and pred. Empty if none is open.
@@ -44,13 +44,13 @@ struct Value {
 };
 using Operands = std::span<const Value* const>;
 
-// The f64 value that decides, and its largest distance from the number.
+// The f64 value on which a decision is made, and its largest distance from the number.
 struct Decider {
   double value;
   double error;
 
   bool IsExact() const { return error == 0; }
-  // Decisions are open if a tie is within this distance.
+  // A decision is open if a tie is within this distance of the value.
   double Reach() const;
 };
 
@@ -67,8 +67,8 @@ struct Opaque {
   Sides sides;
 };
 
-// Applications of hashed functions. Under another law, such as exp(a) * exp(b) = exp(a + b), only one module applies
-// the function to some number.
+// The applications of hashed functions. If a pass used another law, such as exp(a) * exp(b) = exp(a + b), there is a
+// number to which only one module applies the function.
 struct Functions {
   std::unordered_map<uint64_t, Sides> sides;  // Key: hash of function and operands.
   bool are_known = false;                     // Both modules have run.
@@ -92,19 +92,19 @@ struct Context {
   int64_t steps = 0, depth = 0;
   bool lacks_law = false;
 
-  // The value is the same in both modules, if possible.
+  // Equal numbers get equal deciders in both modules, if their values allow it.
   Decider DeciderOf(const Number& number);
   // The residue of a function without a law above: a hash. Once both modules have been evaluated, sets `lacks_law` if
   // only one of them applies the function to these operands.
   uint64_t ResidueOf(Opcode op, uint64_t x, uint64_t y = 0);
-  // Errors: interruption, and kLimit if the work is used up.
+  // Counts work. Errors: interruption, and kLimit above ResiduesOptions::work_limit.
   Status Spend(const Instruction& inst, int64_t elements);
 };
 
 // Decisions on inexact values within this relative distance of a tie are open, whatever their error bound.
 inline constexpr double kTie = 0x1p-40;
 inline double Decider::Reach() const { return IsExact() ? 0 : error + std::fabs(value) * kTie; }
-// Used for equal residues. A factor of 2^61 keeps the residue, but such values are far apart.
+// Whether two numbers with equal residues may be equal. A factor of 2^61 keeps the residue, but not the value.
 inline bool MayBeEqual(const Decider& a, const Decider& b) {
   if (!std::isfinite(a.value) || !std::isfinite(b.value)) return true;
   return !(std::fabs(a.value - b.value) > a.error + b.error);
@@ -126,7 +126,7 @@ Value Opened(Value value);
 bool AnyOpen(const Value& value);
 bool IsExactType(const Shape& shape);
 Literal ValuesOf(const Value& value);
-// Keeps the row-major order.
+// A reshape, which keeps the row-major order.
 Value WithDims(Value value, const Dims& dims);
 Value Splat(const Value& element, const Dims& dims);
 // The elements at the row-major indices `at`, as an array of rank 1.
@@ -139,7 +139,7 @@ uint64_t HashOf(const Value& value);
 // ---- Rules ---------------------------------------------------------------------------------------------------------
 
 // Interprets `inst` with the shape `result`, on operands of other types or dimensions. `reducer` replaces the called
-// computation; kParameter returns the second element.
+// computation. With kParameter, it returns its second parameter.
 Result<Literal> EvaluateAs(const Instruction& inst, std::span<const Literal> operands, const Shape& result,
                            std::optional<Opcode> reducer = {});
 
@@ -159,7 +159,7 @@ Result<Value> BatchNorm(Context& context, const Instruction& inst, Operands oper
 // ---- Computations --------------------------------------------------------------------------------------------------
 
 Result<Value> Run(Context& context, const Computation& computation, Operands args);
-// Like Run, but without observers.
+// Like Run, but does not call the observers.
 Result<Value> RunUnseen(Context& context, const Computation& computation, Operands args);
 // Evaluates a computation of scalars for all elements of arrays at once.
 Result<Value> RunLifted(Context& context, const Computation& computation, Operands args, const Dims& dims);

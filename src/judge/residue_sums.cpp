@@ -35,7 +35,7 @@ Literal OpenOf(const Value& value) {
   return open;
 }
 
-// A finite sum has finite terms.
+// The value is finite only if all terms are.
 Number SumOf(double value, double error, uint64_t residue, bool open) {
   const bool is_exact = std::isfinite(value) && Of(value) == residue;
   // An error may be NaN if terms have infinite errors.
@@ -48,7 +48,7 @@ Number SumOf(double value, double error, uint64_t residue, bool open) {
 
 // ---- Sums ----------------------------------------------------------------------------------------------------------
 
-// The count includes the initial value.
+// The largest number of terms of one result element, with the initial value.
 int64_t MostTermsOf(const Instruction& inst) {
   if (inst.Is(Opcode::kReduceWindow)) {
     int64_t terms = 1;
@@ -61,7 +61,7 @@ int64_t MostTermsOf(const Instruction& inst) {
 }
 
 Result<Value> Linear(const Instruction& inst, Operands operands) {
-  constexpr int kBits = 31;  // Sums of 2^33 limbs do not overflow.
+  constexpr int kBits = 31;  // Sums of up to 2^33 limbs do not overflow.
   const auto evaluate = [&](PrimitiveType type, Opcode op, auto&& literal_of) {
     std::vector<Literal> literals;
     for (const Value* operand : operands) literals.push_back(operand->IsFloat() ? literal_of(*operand) : operand->data);
@@ -100,7 +100,7 @@ int64_t TermsOf(const Instruction& inst) {
   return terms;
 }
 
-// `rest` has the operands behind x and y.
+// `rest` has the operands that follow x and y.
 Result<Value> Bilinear(const Instruction& inst, const Value& x, const Value& y, std::span<const Literal> rest) {
   constexpr int kBits = 21, kLimbs = 3;
   constexpr int64_t kMostTerms = int64_t{1} << 22;  // Sums of fewer products of limbs do not overflow.
@@ -130,8 +130,8 @@ Result<Value> Bilinear(const Instruction& inst, const Value& x, const Value& y, 
     }
   }
   const Literal values = TRY(evaluate(PrimitiveType::kF64, ValuesOf(x), ValuesOf(y)));
-  // Let numbers with the values a and b have at most the magnitudes A and B. Their product is within A B - |a b| of a
-  // b. The difference of the sums of A B and |a b| is rounded, too.
+  // Let numbers with the values a and b have at most the magnitudes A and B. Their product is within A * B - |a * b| of
+  // a * b. The sums of A * B and of |a * b| are rounded, too.
   const auto size = [](const Number& number) { return std::fabs(number.value); };
   const auto most = [](const Number& number) { return std::fabs(number.value) + number.error(); };
   const Literal sizes = TRY(evaluate(PrimitiveType::kF64, EachOf(x, size), EachOf(y, size)));
@@ -248,8 +248,8 @@ Result<Value> Dot(Context& context, const Instruction& inst, Operands operands) 
   return TupleOf(inst.shape(), std::move(parts));
 }
 
-// Reducers that are not sums combine neighbours, then neighbouring results. Passes keep the order of elements if a
-// reducer selects one.
+// Other reducers than sums are evaluated as a tree that combines neighbours and keeps the order of elements, as passes
+// do for reducers that select an element.
 Result<Value> Reduce(Context& context, const Instruction& inst, Operands operands) {
   const auto& attrs = inst.attrs<ReduceAttrs>();
   if (operands.size() == 2 && inst.shape().IsArray() && IsSumOfNumbers(operands, *attrs.to_apply, inst.shape()))
@@ -302,7 +302,7 @@ Result<Value> ReduceWindow(Context& context, const Instruction& inst, Operands o
   const Shape& shape = FirstLeaf(inst.shape());
   const shadow::Windows windows(attrs.window, base.dims(), shape.dims());
   TRY(context.Spend(inst, shape.NumElements() * shadow::Windows::MostAtAll(attrs.window, base.dims())));
-  // For each step, the results and the next element that each combines.
+  // Indexed by step: the results that have a further element in their window, and this element of each.
   std::vector<std::vector<int64_t>> results, elements;
   for (int64_t o = 0; o < shape.NumElements(); ++o) {
     size_t step = 0;

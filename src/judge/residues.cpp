@@ -53,7 +53,7 @@ void ForEachArray(const Value& before, const Value& after, F&& f, ShapeIndex ind
   }
 }
 
-// Compares in f64. Elements with equal residues are shown as equal.
+// Compares the values in f64 for the report, where elements with equal residues count as equal.
 Comparison Shown(const Value& before, const Value& after, const CompareOptions& options) {
   const auto literal = [](const Value& value) { return value.IsFloat() ? ValuesOf(value) : ToLiteral(value); };
   const Literal expected = literal(before);
@@ -237,7 +237,7 @@ Result<BitsResult> CompareByResidues(const Module& before, const Module& after, 
   };
   if (HasSeveralDevices(before) || HasSeveralDevices(after)) return unsupported("residues are computed on one device");
   if (!HaveSameSignature(before, after)) return unsupported("the parameters or the results changed");
-  // A number has 16 bytes, an element may have 1, and rules keep copies.
+  // A number has 16 bytes, whereas an element may have 1, and rules keep copies.
   constexpr int64_t kTimes = 8;
   const int64_t most_bytes = options.interpret.memory_limit > 0 ? options.interpret.memory_limit : DefaultMemoryLimit();
   if (kTimes * std::max(PeakBytes(before.entry()), PeakBytes(after.entry())) > most_bytes)

@@ -25,8 +25,8 @@ struct ResiduesOptions {
 };
 
 // Like CompareByBits. kUnsupported: several devices, an instruction without residues, too little memory; or values
-// differ and only one module has an instruction that is compared as a whole (sort, cholesky, custom call).
-// kInconclusive: more than kMostUndetermined of an output depends on open decisions, or a limit was reached.
+// differ and only one module has a certain instruction without a rule (sort, cholesky, custom call). kInconclusive:
+// more than kMostUndetermined of an output depends on open decisions, or a limit was reached.
 Result<BitsResult> CompareByResidues(const Module& before, const Module& after, std::span<const Literal> args,
                                      const ResiduesOptions& options = {});
 

@@ -33,7 +33,7 @@ struct Place {
   int64_t element = -1;  // -1: the instruction itself.
 };
 
-// A result, or a kept value with a changed operation or operands.
+// A result of the entry, or a kept value with a changed operation or operands.
 struct Change {
   Place before, after;
   int number = -1;  // Value number of `before`, or -1 if unknown.
@@ -47,7 +47,7 @@ const std::vector<int>* ElementsOfRoot(const ValueNumbers& numbers, const Module
 
 bool CannotBeRepeated(const Instruction& inst) { return !IsRepeatable(inst) || !CanInterpret(inst); }
 
-// Steps of the loops in a cone with all iterations. Cone::steps counts one iteration.
+// Steps of all iterations of the loops in a cone. Cone::steps counts only one iteration of each.
 double StepsOfLoops(const Computation& computation) {
   constexpr double kIterations = 1000;  // Assumed if the number is unknown.
   double steps = 0;
@@ -82,8 +82,8 @@ class Comparer {
         counterparts_(loops_before_, loops_after_, origins_) {}
 
   Result<SampleResult> Compare() {
-    // An instruction without an id in the input has a negative number made from its own id, which is equal in both
-    // modules.
+    // Instructions without an id in the input are identified by their own id, which is equal in both modules, as a
+    // negative number.
     const auto identity = [](int input_id, const Instruction& inst) {
       return input_id >= 0 ? input_id : -2 - inst.id();
     };
@@ -113,11 +113,11 @@ class Comparer {
 
  private:
   static constexpr int64_t kShares = 8;
-  // At least one in four changed values must be compared.
+  // At least one in this many changed values must be compared.
   static constexpr int64_t kFewestCompared = 4;
   static constexpr int64_t kMostStepsOfStart = 100'000'000;
 
-  // Values in memory that slices compute again. `all` means all of them.
+  // Numbers of the values in memory that slices compute again. `all` means all values in memory.
   struct Cut {
     std::set<int> computed;
     bool all = false;
@@ -260,7 +260,7 @@ class Comparer {
       const auto cone = TRY(ConeOfPlace({loop}, {}));
       if (!cone) continue;
       const Computation& body = *loop->attrs<WhileAttrs>().body;
-      // StepsOf counts the work of computing bounds. The interpreter takes about a fifth of the time.
+      // StepsOf counts the work of computing bounds. The interpreter takes about a fifth of it.
       constexpr double kFaster = 5;
       const double each = (static_cast<double>(shadow::StepsOf(body)) + StepsOfLoops(body)) / kFaster;
       const double room = static_cast<double>(options_.work_limit) / kShares / static_cast<double>(loops.size());
@@ -328,7 +328,8 @@ class Comparer {
 
   enum class Outcome : uint8_t { kEqual, kDiffers, kOpen };
 
-  // Returns the steps. While the slices differ, given values that only one of them reads are computed instead.
+  // Returns the number of steps. While the slices differ, values in memory that only one of them reads are computed
+  // instead.
   Result<int64_t> CompareChange(const Change& change, int64_t limit, int64_t most) {
     constexpr int kMostRounds = 12;
     int64_t spent = 0;
@@ -525,8 +526,8 @@ class Comparer {
   const Counterparts counterparts_;
   ValueNumbers numbers_;
   std::vector<Change> changes_;
-  std::unordered_map<int, int> left_;  // Ids, in the input, of values in memory, by number.
-  // Elements of the judged state, and elements that no iteration changes, by number.
+  std::unordered_map<int, int> left_;  // Key: value number. Value: id in the input of a value in memory.
+  // Key: value number. state_: elements of the judged state. starts_: elements that no iteration changes.
   std::unordered_map<int, std::shared_ptr<const Literal>> state_, starts_;
   int64_t iteration_ = -1;
   bool found_states_ = false;

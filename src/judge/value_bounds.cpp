@@ -13,7 +13,7 @@ namespace hlo {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kExactIntegers = 0x1p53;  // f64 represents all integers below this.
+constexpr double kExactIntegers = 0x1p53;  // f64 represents all integers up to this.
 // After this many rounds, bounds that still grow become the limits of their type.
 constexpr int kRoundsToGrow = 4;
 
@@ -31,7 +31,7 @@ Bounds Join(const Bounds& a, const Bounds& b) {
 
 bool MayBeInfinite(const Bounds& a) { return a.low == -kInfinity || a.high == kInfinity; }
 
-// Adds a margin for roundings, or allows all integers if the result may wrap.
+// Bounds of a computed result: with a margin for roundings of floats, or all integers if the result may wrap.
 Bounds Computed(PrimitiveType type, double low, double high, bool nan) {
   if (low != low || high != high) return AllOf(type);
   if (!IsFloat(type)) {
@@ -43,7 +43,7 @@ Bounds Computed(PrimitiveType type, double low, double high, bool nan) {
   const double share = type == PrimitiveType::kF64 ? 1e-12 : type == PrimitiveType::kF32 ? 1e-6 : 0.25;
   const double largest = type == PrimitiveType::kF64 ? 1e300 : type == PrimitiveType::kF32 ? 1e37 : 100;
   const double least = type == PrimitiveType::kF64 ? 1e-300 : type == PrimitiveType::kF32 ? 1e-37 : 0.1;
-  // The sign of a result is exact.
+  // Roundings do not change the sign of a result.
   const auto lower = [&](double x) {
     return x < -largest ? -kInfinity : x >= 0 ? std::max(0.0, x * (1 - share) - least) : x * (1 + share) - least;
   };
@@ -184,7 +184,7 @@ class Finder {
       Copy(inst.operand(arrays + i), reducer.parameter(i));
       Copy(inst.operand(i), reducer.parameter(arrays + i));
       Copy(reducer.root(), reducer.parameter(i), leaf);
-      // No order is promised, so either parameter of the reducer may be a partial result.
+      // The order of a reduction is not defined, so both parameters of the reducer may be partial results.
       Copy(reducer.parameter(i), reducer.parameter(arrays + i));
       Copy(inst.operand(arrays + i), inst, 0, leaf);
       Copy(reducer.root(), inst, leaf, leaf);

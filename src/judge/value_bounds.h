@@ -1,7 +1,8 @@
-// Bounds of all elements of a module's values, for all arguments. They prove decisions: a clamped index is in range.
+// Bounds of all elements of a module's values, for all arguments. They prove the outcomes of decisions: a clamped index
+// is in range.
 //
-// They contain the interpreter's values in the declared types. Integers that may wrap have all values of their type,
-// and floats have a margin for roundings.
+// They hold for the interpreter's values in the declared types. The bounds of an integer that may wrap are the limits
+// of its type. Bounds of floats have a margin for roundings.
 #ifndef HLO_JUDGE_VALUE_BOUNDS_H_
 #define HLO_JUDGE_VALUE_BOUNDS_H_
 
@@ -17,7 +18,7 @@ class Instruction;
 class Module;
 
 struct Bounds {
-  // Bounds are empty for instructions that are never executed or have no elements.
+  // Empty (low > high) for instructions that are never executed or have no elements.
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
   bool nan = false;

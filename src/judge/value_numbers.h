@@ -29,19 +29,18 @@ class ValueNumbers {
   };
   struct Hooks {
     // Called with the number of each instruction of the entry or of a loop's body or condition, operands first. Returns
-    // the number that users see, which differs if the caller considers two values equal. May be null.
+    // this number, or another one that replaces it for users, if the caller considers two values equal. May be null.
     std::function<int(const Instruction&, int number)> choose;
-    // Distinguishes instructions such as rng, whose executions differ. Equal identities in both modules mean equal
-    // values.
+    // Called for instructions such as rng, whose executions differ. Equal identities in both modules mean equal values.
     std::function<int64_t(const Instruction&)> identity;
-    // The counterpart in an earlier module. May be null or return nullopt.
+    // The counterpart of a loop's state element in an earlier module. May be null or return nullopt.
     std::function<std::optional<StateElement>(const Instruction& loop, int64_t element)> counterpart;
   };
 
   void Add(const Module& module, const Hooks& hooks);
 
-  // kNone if the instruction is unused, in a reducer or of an unknown module, or if executions of its computation give
-  // it different numbers.
+  // kNone if the instruction is unused, in a reducer or in a module that was not added, or if calls of its computation
+  // give it different numbers.
   int Of(const Instruction& inst) const;
   const std::vector<int>* ElementsOf(int number) const;
   // The element of a loop's state that has this number in every iteration, or null.
