@@ -15,8 +15,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kMostSteps = 4000, kMostDepth = 4000;
 
-// The element of `operand` from which an elementwise instruction computes its `element`. 0 for an operand of one
-// element.
+// The element of `operand` that an elementwise instruction reads for its `element`: 0 if there is only one.
 int64_t Same(const Instruction& operand, int64_t element) { return operand.shape().NumElements() == 1 ? 0 : element; }
 
 // An increasing function, and its inverse for results in [low, high].
@@ -69,8 +68,7 @@ ComparisonDirection Opposite(ComparisonDirection direction) {
   return direction;
 }
 
-// A value in `wanted` close to `now`. If `now` is outside, a float is at some distance from the end, because roundings
-// may move it.
+// A value in `wanted` close to `now`. If `now` is outside, a float keeps a distance from the end, for roundings.
 double Nearest(Wanted wanted, double now, bool is_integer) {
   if (is_integer) {
     const double low = std::ceil(wanted.low), high = std::floor(wanted.high);
@@ -140,7 +138,7 @@ bool ArgumentSolver::ReachSide(const Recording& recording, const Dependence& dep
     return At(inst.operand(i), Same(inst.operand(i), element)).value_or(std::numeric_limits<double>::quiet_NaN());
   };
   const Wanted holds = side == 0 ? Wanted{1, 1} : Wanted{0, 0};
-  // Distances from x: `far` survives roundings. `near` is for values that cannot change so much.
+  // Distances from x. `far` survives roundings. `near` is tried if that fails.
   const auto far = [&](double x) { return std::max(std::fabs(x) / 4, 1.0); };
   const auto near = [&](double x) { return std::max(std::fabs(x) * 0x1p-6, 0x1p-6); };
   const bool is_float = inst.shape().IsArray() && IsFloat(inst.operand(inst.operand_count() - 1).shape().type());
@@ -298,8 +296,7 @@ bool ArgumentSolver::AtParameter(const Instruction& parameter, const Path& path,
 }
 
 // Never changes identities of reducers, and indices that are promised to be in range, sorted or unique. Sizes, trip
-// counts and divisors stay in the range of their role. Other indices may leave it, because ops define the result of an
-// index out of range.
+// counts and divisors keep their range. Other indices may be out of range, because every op defines the result then.
 bool ArgumentSolver::Change(const Instruction& parameter, const Path& path, int64_t element, Wanted wanted) {
   const Shape& shape = SubShape(parameter.shape(), path);
   const PrimitiveType type = shape.type();
@@ -522,8 +519,8 @@ bool ArgumentSolver::Choice(const Instruction& inst, int64_t element, Wanted wan
   const auto now = At(selector, Same(selector, element));
   if (!now) return false;
   const int64_t taken = *now != 0 ? 1 : 2, other = 3 - taken;
-  // Solves for the operand before the predicate, because the operand has the narrower interval. In select(x < 0, x + n,
-  // x), an x that gives the operand its value may also change the predicate.
+  // The predicate comes last: it accepts more values, so an x that suits the operand may also suit the predicate, as in
+  // select(x < 0, x + n, x).
   const auto take_other = [&] {
     return Try([&] {
       return Operand(inst, other, element, wanted) &&

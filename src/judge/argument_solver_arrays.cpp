@@ -162,7 +162,7 @@ bool ArgumentSolver::Reduced(const Instruction& inst, int64_t element, Wanted wa
     }
   }
   if (terms.empty()) return false;
-  // Elements of the result begin with different terms, so that they do not all change the same argument.
+  // Each element of the result tries another term first.
   std::ranges::rotate(terms, terms.begin() + element * 7 % std::ssize(terms));
   const bool is_pred = to.type() == PrimitiveType::kPred;
   if (!is_pred && *opcode == Opcode::kAdd) return Sum(inst, terms, *now, wanted);

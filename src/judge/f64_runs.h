@@ -1,5 +1,5 @@
 // Compares two modules that are interpreted with all floats as f64. Used for values without bounds, such as arrays of
-// dynamic size. If a pass changed the meaning, results differ by much more than f64 roundings.
+// dynamic size. A changed meaning differs by much more than f64 roundings.
 #ifndef HLO_JUDGE_F64_RUNS_H_
 #define HLO_JUDGE_F64_RUNS_H_
 

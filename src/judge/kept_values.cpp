@@ -50,7 +50,7 @@ std::vector<const Instruction*> Origins::Of(const Instruction& after) const {
     if (const Instruction* inst = ById(after.origin())) return {inst};
     return {};
   }
-  // The instruction with the same id has another value if its origin changed.
+  // If its origin changed, the instruction has another value.
   if (const Instruction* inst = ById(after.id()); inst != nullptr && inst->origin() == after.origin()) return {inst};
   const auto same = by_origin_.find(after.origin());
   return same == by_origin_.end() ? std::vector<const Instruction*>() : same->second;
@@ -136,8 +136,8 @@ std::vector<int64_t> MostRuns(const std::vector<Computation*>& computations, con
 }
 
 // Indexed by computation id: whether it is a branch that a conditional did not always take, part of a loop that once
-// had no iteration, or called from one of these. A pass may compute values there that the module before did not. On
-// several devices all loops count, because the run does not record which device had no iteration.
+// had no iteration, or called by one. A pass may compute values there that the module before did not. Counts of
+// iterations do not distinguish devices, so on several devices all loops count.
 std::vector<bool> ConditionalComputations(const Module& module, const ObservedRun& run) {
   std::vector<bool> conditional(module.computation_id_limit());
   const std::vector<Computation*> order = module.PostOrder();

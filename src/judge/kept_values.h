@@ -26,8 +26,8 @@ enum class OriginsOf : uint8_t {
   // Origins are ids of the module before. The module after was made from before.Clone(/*as_input=*/true).
   kBefore,
   // Origins are ids of an earlier module, the ancestor of both. The module before is a clone (`as_input` false) of an
-  // earlier state of the module after, so instructions with equal ids are the same. A new instruction is compared with
-  // all instructions of the same origin.
+  // earlier state of the module after, so equal ids are the same instruction. A new instruction is compared with all
+  // instructions of the same origin.
   kAncestor,
 };
 
@@ -82,8 +82,7 @@ class ObservedRun {
     int64_t most = 0;      // Most iterations of a finished execution.
     bool skipped = false;  // Some finished execution had no iteration.
   };
-  // If an instruction has more executions, only `sequence` is compared: equal hashes agree, different ones decide
-  // nothing.
+  // With more executions, only `sequence` is compared. If it differs, the values are not compared.
   static constexpr int64_t kMostExecutions = 1 << 14;
 
   explicit ObservedRun(size_t ids = 0) : values_(ids), executions_(ids) {}
@@ -114,7 +113,7 @@ struct ComparedValues {
 };
 ComparedValues CompareValues(const KeptValues& kept, const Module& before, const ObservedRun& run_before,
                              const ObservedRun& run_after);
-// Sorted hashes of all values of pair.before, one of which each value of pair.after must have.
+// Sorted hashes of all values of pair.before, which pair.after may have.
 std::vector<uint64_t> ValuesBefore(const KeptPair& pair, const ObservedRun& before);
 
 // The first value of the module after, in order of execution, that no counterpart in the module before has.

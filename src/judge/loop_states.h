@@ -19,8 +19,8 @@ namespace hlo {
 using LoopOfComputation = std::unordered_map<const Computation*, const Instruction*>;
 LoopOfComputation LoopsOf(const Module& module);
 
-// Maps elements of loop states after passes to elements of loop states before. Only elements that a kept
-// get-tuple-element reads, in the loop or after it, are mapped.
+// Maps elements of loop states after passes to those before, if a kept get-tuple-element reads them, in the loop or
+// after it.
 class Counterparts {
  public:
   using Element = ValueNumbers::StateElement;

@@ -86,7 +86,7 @@ class NewRoundings {
   std::vector<int> Find() const {
     std::vector<int> found;
     for (const Computation* computation : after_.PostOrder()) {
-      if (ReducerOp(*computation)) continue;  // The rounding is that of the instruction that calls the reducer.
+      if (ReducerOp(*computation)) continue;  // The instruction that calls a reducer counts instead.
       for (const Instruction* inst : computation->instructions()) {
         if (Rounds(*inst)) found.push_back(inst->id());
       }
@@ -115,7 +115,8 @@ class NewRoundings {
         const bool hands_on = types != 0;
         for (const Instruction* operand : inst->operands()) {
           if (!kept_[operand->id()]) types |= held_[operand->id()];
-          if (!hands_on) types |= FloatTypesOf(operand->shape());  // A result without float types, as of a comparison, has those of its operands.
+          if (!hands_on)
+            types |= FloatTypesOf(operand->shape());  // Comparisons have the float types of their operands.
         }
         for (const Computation* callee : CalledComputations(*inst)) types |= of_all[callee->id()];
         of_all[computation->id()] |= types;

@@ -83,7 +83,7 @@ Status PassSegments::Finish(const Module& end) {
 
 bool PassSegments::IsExact(const PassRun& run) { return PreservesOf(*run.pass, run.options) == Preserves::kExact; }
 
-// Origins are ids of the pipeline's input, so they are ids of `before` only if it is the input.
+// Origins are ids of the input, so of `before` only if that is the input.
 OriginsOf PassSegments::OriginsFrom(const Module& before) const {
   const bool is_input = snapshot_ == nullptr && &before == start_;
   return is_input ? OriginsOf::kBefore : OriginsOf::kAncestor;

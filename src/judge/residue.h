@@ -37,7 +37,7 @@ constexpr uint64_t PowerOf(uint64_t base, uint64_t exponent) {
   return result;
 }
 constexpr uint64_t Inverse(uint64_t a) { return PowerOf(a, kPrime - 2); }  // The inverse of 0 is 0.
-// a * 2^k. Multiplication by 2 rotates the 61 bits, because the residue of 2^61 is 1.
+// a * 2^k: rotates the 61 bits by k.
 constexpr uint64_t TimesPowerOf2(uint64_t a, int k) {
   const int shift = ((k % 61) + 61) % 61;
   return shift == 0 ? a : Reduced(((a << shift) & kPrime) | (a >> (61 - shift)));
@@ -63,7 +63,7 @@ inline uint64_t Of(double x) {
   return TimesPowerOf2(OfInteger(mantissa), exponent - 53);
 }
 
-// Inverts each element, with a single call of Inverse for the product of all. 0 stays 0.
+// Inverts each element, with one call of Inverse for all. 0 stays 0.
 void Invert(std::span<uint64_t> all);
 
 inline constexpr double kUnit = 0x1p-53;
@@ -102,9 +102,8 @@ inline Number Number::Near(double value, double error, uint64_t residue, bool op
   // 2^-126 - 2^-4 and other multiples of the prime have the residue 0, but are not 0.
   if (residue == 0 && !(std::fabs(value) > error)) return Number{0, 0}.Opened(open);
   if (error == 0) return Number{value, residue}.Opened(open);
-  constexpr double kLeast = 0x1p-960;  // Values from here on have units in the last place that are not subnormal.
-  // A value far below its error becomes as large as the error, because the error is stored in units of the value's last
-  // place.
+  constexpr double kLeast = 0x1p-960;  // Above this, a unit in the last place is not subnormal.
+  // The error is stored in units of the value's last place, so a value far below its error becomes as large.
   if (std::isfinite(error) && std::fabs(value) < std::fmax(error * 0x1p-8, kLeast)) {
     error = std::fmax(error, kLeast) + std::fabs(value);
     value = std::copysign(error, value);
@@ -117,7 +116,7 @@ inline Number Number::Near(double value, double error, uint64_t residue, bool op
   return Number{std::bit_cast<double>(coded), residue | kInexact}.Opened(open);
 }
 
-// If an operand or the result is an infinity or a NaN, the result is open, because another grouping may change it.
+// If an operand or the result is not finite, the result is open: another grouping may change it.
 inline Number Arithmetic(double value, double error, uint64_t residue, bool of_finite, bool open) {
   if (!of_finite || !std::isfinite(value)) return Number{value, Of(value)}.Opened(true);
   return Number::Near(value, error, residue, open);

@@ -1,4 +1,4 @@
-// Residues of batch norms, from their definition: docs/ops.md#batch-normalisation.
+// Evaluates batch norms by definition: docs/ops.md#batch-normalisation.
 #include "judge/residue_rules.h"
 
 namespace hlo::residue {

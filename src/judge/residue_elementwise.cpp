@@ -74,7 +74,7 @@ Image ImageOf(const FloatFunction& function, const Decider& x) {
   const std::array ends = {function.f64(x.value - x.error), function.f64(x.value + x.error),
                            std::fabs(x.value) <= x.error ? function.f64(0) : value};
   Image image = ImageOf(value, ends);
-  // Between the ends, a wave or a pole may exceed the values at the ends.
+  // Between the ends, a wave or pole may exceed their values.
   if (function.course == Course::kWaves) {
     image = ImageOf(value, {});
     image.error += std::fmin(2, function.facts.slope * x.error);

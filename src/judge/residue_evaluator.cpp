@@ -202,7 +202,6 @@ Result<Value> RunInstruction(Context& context, const Instruction& inst, Operands
   return OpaqueResult(context, inst, operands);
 }
 
-// Counts nested calls. The destructor ends a call, also if it failed.
 class NestedCall {
  public:
   explicit NestedCall(Context& context) : context_(context) { ++context_.depth; }

@@ -44,7 +44,7 @@ struct Value {
 };
 using Operands = std::span<const Value* const>;
 
-// The f64 value on which a decision is made, and its largest distance from the number.
+// The f64 value that decides for a number, and its largest distance from the number.
 struct Decider {
   double value;
   double error;
@@ -67,8 +67,8 @@ struct Opaque {
   Sides sides;
 };
 
-// The applications of hashed functions. If a pass used another law, such as exp(a) * exp(b) = exp(a + b), there is a
-// number to which only one module applies the function.
+// Applications of hashed functions. If a pass used another law, such as exp(a) * exp(b) = exp(a + b), only one module
+// applies the function to some number.
 struct Functions {
   std::unordered_map<uint64_t, Sides> sides;  // Key: hash of function and operands.
   bool are_known = false;                     // Both modules have run.

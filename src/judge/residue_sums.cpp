@@ -48,7 +48,7 @@ Number SumOf(double value, double error, uint64_t residue, bool open) {
 
 // ---- Sums ----------------------------------------------------------------------------------------------------------
 
-// The largest number of terms of one result element, with the initial value.
+// The most terms of one result element, with the initial value.
 int64_t MostTermsOf(const Instruction& inst) {
   if (inst.Is(Opcode::kReduceWindow)) {
     int64_t terms = 1;
@@ -248,8 +248,8 @@ Result<Value> Dot(Context& context, const Instruction& inst, Operands operands) 
   return TupleOf(inst.shape(), std::move(parts));
 }
 
-// Other reducers than sums are evaluated as a tree that combines neighbours and keeps the order of elements, as passes
-// do for reducers that select an element.
+// Reducers that are not sums combine neighbours, then neighbouring results. This keeps the order of elements, as passes
+// do if a reducer selects one.
 Result<Value> Reduce(Context& context, const Instruction& inst, Operands operands) {
   const auto& attrs = inst.attrs<ReduceAttrs>();
   if (operands.size() == 2 && inst.shape().IsArray() && IsSumOfNumbers(operands, *attrs.to_apply, inst.shape()))
@@ -302,7 +302,7 @@ Result<Value> ReduceWindow(Context& context, const Instruction& inst, Operands o
   const Shape& shape = FirstLeaf(inst.shape());
   const shadow::Windows windows(attrs.window, base.dims(), shape.dims());
   TRY(context.Spend(inst, shape.NumElements() * shadow::Windows::MostAtAll(attrs.window, base.dims())));
-  // Indexed by step: the results that have a further element in their window, and this element of each.
+  // By step: the results with a further element in their window, and this element.
   std::vector<std::vector<int64_t>> results, elements;
   for (int64_t o = 0; o < shape.NumElements(); ++o) {
     size_t step = 0;

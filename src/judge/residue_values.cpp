@@ -42,8 +42,7 @@ Decider Context::DeciderOf(const Number& number) {
     if (is_half) decider = {twice / 2, 0};
     else if (std::isfinite(near) && Of(near) == number.residue()) decider = {near, 0};
   }
-  // Exact values are stored, too, because the other module may compute the same number with an error, as a sum whose
-  // terms cancel.
+  // Exact values are stored too, because the other module may compute the number as a sum with an error.
   auto& decided = shared.decided;
   auto known = decided.find(number.residue());
   if (known == decided.end() && decided.size() < kMostDecided) known = decided.emplace(number.residue(), decider).first;

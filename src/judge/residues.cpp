@@ -53,7 +53,7 @@ void ForEachArray(const Value& before, const Value& after, F&& f, ShapeIndex ind
   }
 }
 
-// Compares the values in f64 for the report, where elements with equal residues count as equal.
+// Compares in f64 for the report. Elements with equal residues are shown as equal.
 Comparison Shown(const Value& before, const Value& after, const CompareOptions& options) {
   const auto literal = [](const Value& value) { return value.IsFloat() ? ValuesOf(value) : ToLiteral(value); };
   const Literal expected = literal(before);

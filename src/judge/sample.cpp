@@ -117,7 +117,7 @@ class Comparer {
   static constexpr int64_t kFewestCompared = 4;
   static constexpr int64_t kMostStepsOfStart = 100'000'000;
 
-  // Numbers of the values in memory that slices compute again. `all` means all values in memory.
+  // Value numbers of values in memory that slices compute again. `all` means all of them.
   struct Cut {
     std::set<int> computed;
     bool all = false;

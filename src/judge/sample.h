@@ -3,8 +3,8 @@
 // kept values, slices of both modules compute a seeded sample of the elements, from the arguments and from values that
 // a run kept in memory. The elements must agree in bits, or after inexact passes in residues or f64.
 //
-// A difference counts only if both slices begin with the same values. Therefore a value in memory that only one slice
-// reads is computed, too, until both begin with the same values.
+// A difference counts only if both slices begin with the same values. Values in memory that only one slice reads are
+// therefore computed instead.
 #ifndef HLO_JUDGE_SAMPLE_H_
 #define HLO_JUDGE_SAMPLE_H_
 

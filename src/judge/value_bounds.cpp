@@ -31,7 +31,7 @@ Bounds Join(const Bounds& a, const Bounds& b) {
 
 bool MayBeInfinite(const Bounds& a) { return a.low == -kInfinity || a.high == kInfinity; }
 
-// Bounds of a computed result: with a margin for roundings of floats, or all integers if the result may wrap.
+// Bounds of a result: floats with a margin for roundings, all integers if the result may wrap.
 Bounds Computed(PrimitiveType type, double low, double high, bool nan) {
   if (low != low || high != high) return AllOf(type);
   if (!IsFloat(type)) {

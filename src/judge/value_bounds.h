@@ -1,8 +1,8 @@
 // Bounds of all elements of a module's values, for all arguments. They prove the outcomes of decisions: a clamped index
 // is in range.
 //
-// They hold for the interpreter's values in the declared types. The bounds of an integer that may wrap are the limits
-// of its type. Bounds of floats have a margin for roundings.
+// They hold for the interpreter's values in the declared types. An integer that may wrap has the limits of its type.
+// Floats have a margin for roundings.
 #ifndef HLO_JUDGE_VALUE_BOUNDS_H_
 #define HLO_JUDGE_VALUE_BOUNDS_H_
 

@@ -146,8 +146,8 @@ int ValueNumbers::NumberOfLoop(const Instruction& loop, int start, const Hooks& 
   states_[&loop] = state;
   const int parameter = TupleOf(loop, state);
   const int condition = Walk(*attrs.condition, {parameter}, hooks), next = Walk(*attrs.body, {parameter}, hooks);
-  // The number of a result is determined by the numbers of the condition, and of the initial and next values of the
-  // elements on which the result depends.
+  // A result's number is made of those of the condition, and of initial and next values of the elements on which it
+  // depends.
   std::map<int, std::array<int, 2>> starts_and_nexts;
   for (int64_t i = 0; i < count; ++i) {
     if (!is_constant[i]) starts_and_nexts[state[i]] = {ElementOf(loop.operand(0), start, i), ElementOf(root, next, i)};

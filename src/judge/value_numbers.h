@@ -33,7 +33,7 @@ class ValueNumbers {
     std::function<int(const Instruction&, int number)> choose;
     // Called for instructions such as rng, whose executions differ. Equal identities in both modules mean equal values.
     std::function<int64_t(const Instruction&)> identity;
-    // The counterpart of a loop's state element in an earlier module. May be null or return nullopt.
+    // A state element's counterpart in an earlier module. May be null or return nullopt.
     std::function<std::optional<StateElement>(const Instruction& loop, int64_t element)> counterpart;
   };
 

@@ -1,7 +1,7 @@
 // Computes arithmetic, sums and products of bf16 in f32 and rounds each result once. Convolutions stay, because
 // libraries support bf16 from Ampere on.
 //
-// A reduce rounds once at its end, like our kernels and interpreter. XLA's reducers round at each step.
+// A reduce rounds only its result, as our kernels and interpreter do. XLA's reducers round at each step.
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/opcode_set.h"

@@ -55,7 +55,7 @@ class Inliner {
       Instruction& copy = caller_.AddClone(*inst, operands);
       // A copy has no origin, because the body may be copied repeatedly.
       copy.SetOrigin(-1);
-      TakeSourceLine(copy, call);  // JAX names no lines in the functions of its library.
+      TakeSourceLine(copy, call);  // Instructions of JAX's library functions have no source line.
       for (Instruction* before : call.control_predecessors()) copy.AddControlPredecessor(*before);
       for (const Instruction* before : inst->control_predecessors())
         copy.AddControlPredecessor(*copies[before->place()]);

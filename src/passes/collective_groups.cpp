@@ -10,14 +10,14 @@
 namespace hlo {
 namespace {
 
-// Axes that are whole and longer than 1: different lists of them are different groups.
+// Whether all axes are whole and longer than 1. Then different lists of axes give different groups.
 bool HasPlainAxes(const MeshGroups& groups) {
   return std::ranges::all_of(groups.axes, [&](const AxisRef& ref) {
     return ref.size == 0 && ref.before == 1 && groups.mesh.axes[ref.axis].size > 1;
   });
 }
 
-// Avoids listing all devices of a large mesh.
+// Lists the devices, of which a large mesh has many, only if necessary.
 bool HaveEqualGroups(const Instruction& a, const Instruction& b) {
   const ReplicaGroups &x = a.attrs<CollectiveAttrs>().replica_groups, &y = b.attrs<CollectiveAttrs>().replica_groups;
   if (x == y) return true;
@@ -26,7 +26,7 @@ bool HaveEqualGroups(const Instruction& a, const Instruction& b) {
       HasPlainAxes(*mesh_y))
     return false;
   IdGroups of_a = WrittenGroups(a), of_b = WrittenGroups(b);
-  std::ranges::sort(of_a);  // Groups do not depend on each other.
+  std::ranges::sort(of_a);  // The order of groups does not matter.
   std::ranges::sort(of_b);
   return of_a == of_b;
 }

@@ -14,11 +14,11 @@ namespace hlo {
 using IdGroups = std::vector<std::vector<int64_t>>;
 IdGroups WrittenGroups(const Instruction& collective);
 
-// Whether the same devices exchange data in the same way and order. Only the presence of a channel matters.
+// Whether the same devices exchange data in the same way and order. Both or neither must have a channel, of any number.
 bool MeetAlike(const Instruction& a, const Instruction& b);
 
-// Whether two collectives of the same operands give the same results. Channel numbers do not matter, nor does the
-// dimension if `any_dimension`.
+// Whether two collectives of the same operands give the same results. Channel numbers are ignored, with `any_dimension`
+// also the dimension.
 bool SameExchange(const Instruction& a, const Instruction& b, bool any_dimension = false);
 
 // Whether `inst` has this opcode, one operand, a result of static size, and no layout constraint.
@@ -27,7 +27,7 @@ bool IsCollectiveOfArray(const Instruction& inst, Opcode opcode);
 // The reducer's opcode if it is a single op in the array's type, otherwise nullopt.
 std::optional<Opcode> CombinedBy(const Instruction& collective);
 
-// Whether a control edge starts or ends at each instruction, by Instruction::place().
+// Indexed by Instruction::place(): whether a control edge starts or ends at the instruction.
 std::vector<bool> WithControlEdges(const Computation& computation);
 
 }  // namespace hlo

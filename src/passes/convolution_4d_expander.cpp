@@ -1,4 +1,5 @@
-// convolution_4d_expander: of four spatial dimensions, removes trivial ones, because libraries support three.
+// convolution_4d_expander: removes trivial spatial dimensions of convolutions with four, because libraries support
+// three.
 #include <algorithm>
 
 #include "ir/fusion.h"

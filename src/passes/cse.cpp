@@ -1,5 +1,5 @@
-// cse: among equal instructions, only the first in post-order stays. Constants are compared by bits, and collectives
-// without the numbers of their channels.
+// cse: keeps only the first of equal instructions in post-order. Constants are compared by bits, and collectives
+// without their channel numbers.
 #include <algorithm>
 #include <bit>
 #include <unordered_map>

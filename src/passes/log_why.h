@@ -18,7 +18,7 @@ namespace hlo {
 
 std::string PlaceOf(const Instruction& inst);
 
-// `who` is a pass, a rule or a reason. `became` is the outcome, such as "=> nothing" or "stays".
+// `who` is the name of a pass, a rule or a reason. `became` is the outcome, such as "=> nothing" or "stays".
 void LogWhy(std::string_view who, const Instruction& inst, std::string_view became, std::string_view why,
             const std::source_location& where = std::source_location::current());
 

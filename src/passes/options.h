@@ -168,7 +168,7 @@ struct CombiningOptions {
 };
 
 struct PartitioningOptions {
-  int64_t max_gather = int64_t{1} << 40;  // No device holds such an array.
+  int64_t max_gather = int64_t{1} << 40;  // A limit that no array on a device reaches.
   static constexpr auto Fields() {
     return std::tuple(Option("max_gather", &PartitioningOptions::max_gather,
                              "largest number of bytes of an array that each device gathers whole; a larger one is an "

@@ -50,7 +50,7 @@ struct PassContext {
   }
 };
 
-// Whether the module changed. After an error it must not be used.
+// Returns whether the module changed. After an error, the module must not be used.
 using PassFunction = Result<bool> (*)(Module&, const PassContext&);
 
 // The promise of a pass about the module's results.
@@ -70,7 +70,6 @@ struct PassRow {
   std::string_view what;
 };
 
-// The promise with these options.
 Preserves PreservesOf(const PassRow& pass, const PassOptions& options);
 
 std::span<const PassRow> AllPasses();

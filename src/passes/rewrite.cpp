@@ -20,12 +20,12 @@ namespace hlo {
 
 namespace {
 
-// Limit for each initial instruction. It ends loops of rules that undo each other.
+// Limit on rewrites, for each initial instruction. It ends cycles of rules that undo each other.
 constexpr int64_t kMostRewritesEach = 50;
 
 constexpr size_t kOpcodes = static_cast<size_t>(Opcode::kElidedConstant) + 1;
 
-// Whether an elementwise instruction or update has floats of several widths. Rules assume one type. Other operations
+// Whether an elementwise instruction or update has floats of several widths, whereas rules assume one type. Other ops
 // that move elements get one type when a module is loaded (driver/load.cpp).
 bool MixesWidths(const Instruction& inst) {
   constexpr OpcodeSet kConversions = {Opcode::kConvert, Opcode::kBitcastConvert, Opcode::kStochasticConvert};

@@ -25,7 +25,7 @@ class Instruction;
 // rule never makes the code worse.
 using RuleFunction = Result<Instruction*> (*)(Instruction& inst, const PassContext& context);
 
-// Opcodes that a rule replaces: up to three, or all with a trait.
+// The opcodes to which a rule applies: up to three, or all opcodes with a trait.
 class Roots {
  public:
   constexpr Roots(Opcode opcode) : Roots({opcode}) {}       // NOLINT(google-explicit-constructor)
@@ -50,7 +50,7 @@ struct Rule {
   RuleFunction function;
   Preserves preserves;
   std::string_view law;           // One line.
-  std::string_view options = {};  // Options that enable it: "{rounding=true}".
+  std::string_view options = {};  // Options that enable the rule: "{rounding=true}".
 };
 
 // Rules in the order in which they are tried. Ids are unique.

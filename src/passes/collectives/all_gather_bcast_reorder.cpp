@@ -1,4 +1,4 @@
-// Gathers values before they are broadcast, so that less is sent.
+// Gathers values before they are broadcast, so that devices send less.
 #include <algorithm>
 
 #include "passes/collective_groups.h"

@@ -14,7 +14,7 @@ namespace {
 
 namespace m = match;
 
-// Groups of one all-reduce in place of both, if any. An operand must not count twice.
+// Groups of one all-reduce in place of both. nullopt if an operand would count twice or groups do not fit.
 std::optional<IdGroups> Fold(const IdGroups& first, const IdGroups& second) {
   std::map<int64_t, const std::vector<int64_t>*> group_of;
   for (const auto& group : first) {
@@ -60,10 +60,10 @@ Result<Instruction*> FoldTwo(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kAllReduce, {&inner->operand(0)}, attrs);
 }
 
-// Longest chain of sums that is searched for a second all-reduce.
+// Longest chain of additions that is searched for a second all-reduce.
 constexpr int kDeepest = 16;
 
-// Returns `value` without a term like `sum`, and sets `alike` to that term. Null if there is none.
+// Returns `value` without one term that is AreAlike to `sum`, and sets `alike` to it. Null if there is none.
 Instruction* WithoutAlike(Instruction& value, const MovedSum& sum, std::optional<MovedSum>* alike, int depth = 0) {
   if (!value.Is(sum.combiner()) || value.UseCount() != 1 || value.IsRoot() || depth > kDeepest) return nullptr;
   for (const int64_t side : {0, 1}) {

@@ -18,15 +18,15 @@ namespace {
 struct Batch {
   std::vector<Instruction*> members;
   int64_t bytes = 0;
-  bool may_mix = true;    // Whether each member may take part along dimension 0.
-  bool is_mixed = false;  // Whether the members differ in their dimension.
+  bool may_mix = true;    // Whether each member can be combined along dimension 0.
+  bool is_mixed = false;  // Whether the members gather or scatter along different dimensions.
 };
 
 // Largest operand or result, in bytes, that is transposed to combine its collective. A GPU transposes 1 MiB in about 1
 // us, and begins a collective in about 20 us.
 constexpr int64_t kMostTransposedBytes = 1 << 20;
 
-// Whether the collective may take part along dimension 0, if necessary after a transpose.
+// Whether the collective can be combined along dimension 0, if necessary after a transpose.
 bool MayMix(const Instruction& inst) {
   const auto* attrs = inst.attributes().GetIf<CollectiveAttrs>();
   if (attrs == nullptr || !attrs->dimension) return false;
@@ -36,7 +36,7 @@ bool MayMix(const Instruction& inst) {
          std::max(from.ByteSize(), to.ByteSize()) <= kMostTransposedBytes;
 }
 
-// Number of newest matching batches that each collective tries.
+// Each collective tries to join only this many of the newest batches.
 constexpr size_t kMostOpen = 4;
 
 class Combiner {
@@ -96,7 +96,7 @@ class Combiner {
   std::deque<Batch> batches_;
 };
 
-// The order of dimensions in which a member takes part. A mixed batch goes along dimension 0.
+// The order of a member's dimensions in the combined collective. A mixed batch is combined along dimension 0.
 Order OrderIn(const Batch& batch, const Instruction& inst) {
   Order order(inst.shape().rank());
   std::iota(order.begin(), order.end(), 0);

@@ -24,7 +24,6 @@ bool MovesOrWidens(const Instruction& inst) {
   }
 }
 
-// The attributes of a collective whose reducer computes in `type`.
 CollectiveAttrs AttrsInType(Instruction& collective, PrimitiveType type) {
   auto attrs = collective.attrs<CollectiveAttrs>();
   if (collective.shape().type() == type) return attrs;

@@ -103,7 +103,7 @@ Instruction* RaggedToItself(Instruction& inst) {
   return result;
 }
 
-// Whether all users are async-dones, possibly behind async-updates that bind no further operands.
+// Whether all users are async-dones, directly or through async-updates without further operands.
 bool HasOnlyDones(const Instruction& start) {
   return std::ranges::all_of(start.users(), [](const Instruction* user) {
     if (user->Is(Opcode::kAsyncUpdate)) return user->operand_count() == 1 && HasOnlyDones(*user);
@@ -143,7 +143,7 @@ Instruction* WithoutOthers(Instruction& inst) {
     case Opcode::kAsyncStart: {
       Computation* const calls = inst.attrs<AsyncAttrs>().calls;
       if (calls == nullptr || !shape.IsTuple() || shape.elements().size() < 2) return nullptr;
-      // If an update binds further operands, the computation runs only after the update.
+      // If an async-update has further operands, the computation runs only after it.
       if (!HasOnlyDones(inst) || inst.operand_count() != std::ssize(calls->parameters())) return nullptr;
       const std::vector<Instruction*> operands(inst.operands().begin(), inst.operands().end());
       Instruction* const given = TupleOf(inst, shape.element(0), operands);

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// nullopt if HLO has no such opcodes.
+// nullopt if HLO has no opcodes for an asynchronous start and done.
 std::optional<std::pair<Opcode, Opcode>> OwnStartAndDone(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAllGather: return std::pair(Opcode::kAllGatherStart, Opcode::kAllGatherDone);
@@ -50,7 +50,6 @@ std::pair<Instruction*, Instruction*> Wrap(Instruction& inst, const std::vector<
   return {&start, &computation.AddLike(inst, Opcode::kAsyncDone, inst.shape(), {&start}, AsyncAttrs())};
 }
 
-// Replaces a collective by a start and a done.
 void Split(Instruction& inst, Replacements* ends) {
   Computation& computation = inst.computation();
   const std::vector<Instruction*> operands(inst.operands().begin(), inst.operands().end());
@@ -86,7 +85,7 @@ bool SplitIn(Computation& computation, const PassContext& context) {
   return true;
 }
 
-// An asynchronous collective exchanges data at its start.
+// Whether devices exchange data here: for asynchronous collectives at the start.
 bool IsRendezvous(const Instruction& inst) {
   if (inst.Is(Opcode::kAsyncStart)) {
     const std::vector<Instruction*> run = inst.attrs<AsyncAttrs>().calls->Instructions();
@@ -95,8 +94,8 @@ bool IsRendezvous(const Instruction& inst) {
   return inst.Is(kCollective) && !inst.Is(kNoKernel) && !inst.Is(Opcode::kPartitionId) && !inst.Is(Opcode::kReplicaId);
 }
 
-// Puts all rendezvous in one order by control edges. `last` has, for each instruction, the number of the last
-// rendezvous that it depends on. Edges make it depend on earlier ones, too.
+// Puts all rendezvous in one order by control edges. last[place] is the number of the last rendezvous on which the
+// instruction depends. Control edges make it depend on all earlier ones, too.
 bool LinearizeIn(Computation& computation) {
   const std::vector<Instruction*> order = computation.PostOrder();
   std::vector<int64_t> last(computation.place_limit(), -1);

@@ -42,7 +42,7 @@ std::vector<const Instruction*> StepsTo(const Instruction& scalar) {
   return steps;
 }
 
-// The value of the last step on a device. nullopt if the interpreter fails.
+// The value of the last of `steps` on this device. nullopt if the interpreter fails.
 std::optional<int64_t> ValueOn(int64_t replica, int64_t partition, const std::vector<const Instruction*>& steps) {
   std::vector<Literal> values;
   for (const Instruction* step : steps) {
@@ -71,7 +71,7 @@ int64_t SlicedDimension(const Instruction& slice) {
   return sliced;
 }
 
-// Each device's slice must start at its own block. Each sum keeps the order of its terms.
+// Each device's slice must be its own block. Sums keep the order of their terms.
 Result<Instruction*> ScatterSum(Instruction& inst, const PassContext&) {
   Instruction& sum = inst.operand(0);
   if (!IsCollectiveOfArray(sum, Opcode::kAllReduce) || sum.UseCount() != 1 || sum.IsRoot()) return nullptr;

@@ -35,7 +35,7 @@ std::optional<Term> ReadTerm(Instruction& link, int64_t side, bool with_scatters
   return Term{&link, side, *sum};
 }
 
-// Element i in the body, or null unless the loop uses it exactly once.
+// The read of element i in the body. Null unless it is the loop's only read, with one use.
 Instruction* OnceUsed(const Loop& loop, int64_t i) {
   const auto reads = [&](const Instruction* element) { return element->tuple_index() == i; };
   if (std::ranges::count_if(loop.in_body, reads) != 1 || std::ranges::any_of(loop.in_condition, reads)) return nullptr;
@@ -62,7 +62,7 @@ Instruction& Zeros(Computation& computation, const Shape& shape) {
   return shape.IsScalar() ? zero : computation.Add(Opcode::kBroadcast, shape, {&zero}, DimensionsAttrs{});
 }
 
-// The sum over devices of all trips' operands, after the loop.
+// Adds the sum of the term over trips and devices, after the loop.
 Instruction* SumAfter(Loop& loop, const Term& term) {
   Computation &caller = loop.loop->computation(), &body = *loop.body;
   Instruction& x = Widened(term.sum);
@@ -93,7 +93,7 @@ void MoveBehind(Loop& loop, int64_t i, const std::vector<Term>& terms) {
     loop.body->RemoveDeadTree(link);
   }
   for (Instruction* kept = OnceUsed(loop, i);; kept = *kept->users().begin()) {
-    kept->SetOrigin(-1);  // The sums of the trips lack the moved terms.
+    kept->SetOrigin(-1);  // In each trip, the sums now lack the moved terms.
     if (kept == &loop.Next(i)) break;
   }
   for (Instruction* element : loop.outside) {

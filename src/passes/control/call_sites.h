@@ -22,8 +22,8 @@ class CallSites {
   void Add(const Instruction& inst);
   // If the computation in `slot` has other callers, replaces it by a copy, whose instructions have no origin.
   Computation& Own(Computation*& slot);
-  // Copies the body of `callee` with these arguments into `caller` and returns the copy of the root. `control`, if not
-  // null, receives copied loops, conditionals and calls.
+  // Copies the body of `callee` with these arguments into `caller` and returns the copy of the root. Appends copied
+  // loops, conditionals and calls to `control`, if not null.
   Instruction& Inline(Computation& caller, const Computation& callee, std::span<Instruction* const> arguments,
                       std::vector<Instruction*>* control = nullptr);
 

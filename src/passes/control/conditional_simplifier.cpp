@@ -29,7 +29,7 @@ std::optional<std::vector<Instruction*>> ReadElements(const Instruction& tuple) 
   return elements;
 }
 
-// New numbers of tuple elements, or -1 for elements without readers.
+// `numbers` has the new number of each tuple element, or -1 without readers.
 struct Numbering {
   std::vector<int64_t> numbers;
   std::vector<int64_t> read;  // Old numbers of elements with readers, ascending.
@@ -52,7 +52,6 @@ Instruction& TupleOf(Instruction& whole, std::span<const int64_t> elements) {
   return whole.computation().AddTuple(operands);
 }
 
-// Removes unread elements of `tuple` and renumbers the others.
 void Renumber(Instruction& tuple, const Numbering& numbering) {
   std::vector<Shape> shapes;
   for (const int64_t i : numbering.read) shapes.push_back(tuple.shape().element(i));
@@ -130,7 +129,7 @@ bool IsCheap(const Instruction& inst) {
   return inst.Is(kElementwise) || kCheap.Has(inst.opcode());
 }
 
-// Whether the branch only passes on operands, which is faster than a select.
+// Whether the branch computes nothing, so that the conditional is faster than selects.
 bool ComputesNothing(const Computation& branch) {
   return std::ranges::all_of(branch.Instructions(), [](const Instruction* inst) {
     return inst->Is(Opcode::kParameter) || inst->Is(Opcode::kTuple) || inst->Is(Opcode::kGetTupleElement);

@@ -17,7 +17,7 @@ Result<bool> FlattenCallGraph(Module& module, const PassContext& context) {
   CallSites calls(module);
   int64_t left = kMostCopied;
   bool changed = false;
-  // Callers come first. Copies may share callees with the original.
+  // Callers come first, because a copy may share callees with the original.
   const std::vector<Computation*> order = SequentialComputations(module);
   std::vector<Computation*> worklist(order.rbegin(), order.rend());
   for (size_t i = 0; i < worklist.size(); ++i) {

@@ -26,8 +26,8 @@ struct Loop {
   std::optional<int64_t> ElementInBody(const Instruction& value) const;
 };
 
-// nullopt if `inst` is not a loop, if its initial or next state is not a tuple instruction, or if a state is used as a
-// whole.
+// nullopt if `inst` is not a loop, if its initial or next state is not a tuple instruction, or if an instruction other
+// than get-tuple-element uses a state.
 std::optional<Loop> ReadLoop(Instruction& inst);
 
 // Calls `change` for each loop that ReadLoop accepts, that is the only caller of its body and condition, and whose body

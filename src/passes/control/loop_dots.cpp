@@ -40,8 +40,8 @@ bool IsLoopDotOfFewRows(const Shape& a, const Shape& b, const Shape& product, co
   constexpr int64_t kCoreCache = 2 << 20;
   if (!device.is_gpu && large.ByteSize() < kCoreCache) return false;
   const auto count = [](const Shape& shape) { return static_cast<double>(shape.NumElements()); };
-  // Each of rows, terms and columns is a dimension of two of the three arrays. `large` has two of them. The third, the
-  // rows, follows from all = (rows * size)^2.
+  // Rows, terms and columns are each a dimension of two of the three arrays. `large` has two of these dimensions. The
+  // third, called rows here, follows from all = (rows * size)^2.
   const double all = count(a) * count(b) * count(product), size = count(large);
   return all > 0 && all <= kMostRows * kMostRows * size * size;
 }

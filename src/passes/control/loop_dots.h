@@ -1,4 +1,4 @@
-// Finds dots in loops that read a slice of an invariant value, and can be computed for all trips at once.
+// Finds dots in loops that read a slice of an invariant value, so that one dot can compute all trips.
 #ifndef HLO_PASSES_CONTROL_LOOP_DOTS_H_
 #define HLO_PASSES_CONTROL_LOOP_DOTS_H_
 
@@ -16,7 +16,7 @@ struct DeviceDescription;
 struct LoopSlice {
   Instruction* slice;  // A dynamic-slice.
   int64_t element, dimension;
-  bool keeps;  // The operand keeps `dimension` with size 1. Otherwise a reshape removed it.
+  bool keeps;  // The dot's operand has `dimension` with size 1. Otherwise a reshape removed it.
 
   Instruction& whole() const { return slice->operand(0); }
   Instruction& place() const { return slice->operand(1 + dimension); }
@@ -28,11 +28,12 @@ struct LoopSlice {
 bool IsGiven(const Loop& loop, const Instruction& value);
 std::optional<LoopSlice> ReadLoopSlice(const Loop& loop, Instruction& operand);
 
-// Limit in bytes for an array with a value of each trip.
+// Limit in bytes for an array of the values of all trips.
 constexpr int64_t kMostLoopDotBytes = 256 << 20;
 
 // Whether a trip's product of `a` and `b` has so few rows that reading (or updating) `large`, one of the three arrays,
-// takes most of its time. On a host `large` must exceed a core's cache, because smaller matrices gain nothing.
+// takes most of the product's time. On a host `large` must exceed a core's cache, because smaller matrices gain
+// nothing.
 bool IsLoopDotOfFewRows(const Shape& a, const Shape& b, const Shape& product, const Shape& large,
                         const DeviceDescription& device);
 

@@ -1,5 +1,5 @@
-// Simplifies a loop body by facts that hold in each trip: the condition is true, and a counter is between its first and
-// its last value.
+// Simplifies a loop body by two facts of each trip: the condition is true, and a counter is between its first and its
+// last value.
 //
 //   implied  A comparison that follows from these facts becomes constant.
 //   within   A clamp, minimum, maximum or remainder without effect is removed.
@@ -50,8 +50,8 @@ unsigned OrdersOf(ComparisonDirection direction) {
 unsigned Swapped(unsigned orders) {
   return (orders & kSame) | ((orders & kLess) != 0 ? kMore : 0U) | ((orders & kMore) != 0 ? kLess : 0U);
 }
-// The result of a comparison that is true for the orders `asked`. nullopt if the `possible` orders give different
-// results.
+// The result of a comparison that is true exactly for the orders `asked`. nullopt if it differs among the `possible`
+// orders.
 std::optional<bool> Outcome(unsigned possible, unsigned asked) {
   if ((possible & ~asked) == 0) return true;
   return (possible & asked) == 0 ? std::optional(false) : std::nullopt;
@@ -142,7 +142,7 @@ class Ranges {
     }
     for (const Fact& fact : facts_) {
       if (fact.element != i) continue;
-      // A counter that is less than another value in each trip can increase by one without overflow.
+      // If a counter is less than another value in each trip, an increase by 1 does not overflow.
       if (induction && fact.orders == kLess && induction->step == 1)
         range = Common(range, {induction->first, whole.high - 1});
       if (induction && fact.orders == kMore && induction->step == -1)
@@ -236,7 +236,7 @@ class Ranges {
       default: return nullptr;
     }
   }
-  // Operand `larger` (`smaller`) if operand 0 is never less (never greater) than operand 1.
+  // Operand `larger` if operand 0 is never less than operand 1, `smaller` if never greater, else null.
   Instruction* Extreme(Instruction& inst, int larger, int smaller) {
     if (IsPred(inst)) return nullptr;
     const Range a = RangeOf(inst.operand(0)), b = RangeOf(inst.operand(1));

@@ -1,4 +1,4 @@
-// Writes {"known_trip_count":{"n":"12"}} to backend_config. Passes that change the number must run before.
+// Writes {"known_trip_count":{"n":"12"}} to backend_config. Passes that change trip counts must run before.
 #include "base/text.h"
 #include "interp/count_trips.h"
 #include "ir/fusion.h"
@@ -11,7 +11,7 @@ namespace {
 // XLA's limit of interpreted trips, for counters of unknown form.
 constexpr int64_t kMostInterpreted = 128;
 
-// The backend_config must be an object or empty.
+// Precondition: the backend_config is an object or empty.
 void Annotate(Instruction& loop, int64_t trips) {
   std::string text = ConfigText(loop);
   const std::string entry = Str("\"known_trip_count\":{\"n\":\"", trips, "\"}");

@@ -3,8 +3,9 @@
 //
 //   dot(reshape(dynamic-slice(xs, i, 0, 0)), w) => reshape(dynamic-slice(dot(xs, w), i, 0, 0))
 //
-// Each step of an LSTM or GRU over few rows reads all weights, whereas one product reads them once. Conditions: at
-// least as many trips as slices, few rows (loop_dots.h), and products that are not large together.
+// Each step of an LSTM or GRU over few rows reads all weights, whereas one product reads them once. Conditions: there
+// are at least as many trips as slices, each trip's product has few rows (loop_dots.h), and the whole product has at
+// most kMostLoopDotBytes.
 #include <algorithm>
 
 #include "ir/fusion.h"

@@ -3,9 +3,9 @@
 //   s = s + dot(reshape(dynamic-slice(xs, i, 0, 0)), y)
 //     => ys = dynamic-update-slice(ys, y, i, 0, 0), and after the loop s + dot(xs, ys), which also contracts the trips
 //
-// i must take each index once. Gradients of an LSTM's weights are such sums: each step reads and writes the whole
-// gradient, whereas one product writes it once. Conditions: few rows (loop_dots.h), and values of all trips that are
-// not large together.
+// i must take each index once. Gradients of an LSTM's weights are such sums: each trip reads and writes the whole
+// gradient, one product writes it once. Conditions: each trip's product has few rows (loop_dots.h), and ys has at most
+// kMostLoopDotBytes.
 #include <algorithm>
 #include <map>
 
@@ -19,11 +19,11 @@
 namespace hlo {
 namespace {
 
-// Each trip adds a product, possibly transposed, to element `sum` of the state.
+// The state element `sum`, to which each trip adds a product, possibly transposed (`added`).
 struct Sum {
   int64_t sum;
   Instruction *added, *dot;
-  int64_t side;  // The slice's operand number. The other operand is kept for all trips.
+  int64_t side;  // The slice's operand number. The state collects the other operand.
   LoopSlice slice;
 
   Instruction& kept() const { return dot->operand(1 - side); }
@@ -42,7 +42,7 @@ std::vector<const Instruction*> ReadersOf(const Loop& loop, int64_t i) {
 std::optional<Sum> ReadSum(Loop& loop, int64_t i, int64_t trips) {
   Instruction& next = loop.Next(i);
   const PrimitiveType type = next.shape().IsArray() ? next.shape().type() : PrimitiveType::kPred;
-  // A dot sums narrower types in a wider type than the loop.
+  // In a narrower type, the dot would sum in a wider type than the loop.
   if ((type != PrimitiveType::kF32 && type != PrimitiveType::kF64) || !next.Is(Opcode::kAdd) || next.UseCount() != 1)
     return std::nullopt;
   const std::vector<const Instruction*> readers = ReadersOf(loop, i);

@@ -1,8 +1,8 @@
 // Moves invariant instructions of a loop body in front of the loop, and passes their values through the state.
 //
 // A value in the state is read from memory, whereas a kernel can compute it in the body. A cheap instruction moves only
-// if this reads no more bytes (a sum of two arrays, but not a mask made of a scalar), or if its users read from memory
-// anyway. {inflating=true} moves the others too, like XLA.
+// if the body then reads no more bytes (a sum of two arrays, but not a mask made of a scalar), or if its users read
+// from memory anyway. {inflating=true} also moves the others, like XLA.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -17,7 +17,7 @@
 namespace hlo {
 namespace {
 
-// Additions per element that cost more than reading it: a division or a mathematical function.
+// Cost in additions per element from which reading is cheaper than computing: a division or a mathematical function.
 constexpr double kWorthReading = 8;
 
 // Whether `inst` is free in the kernel of its users.

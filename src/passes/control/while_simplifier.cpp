@@ -196,7 +196,7 @@ bool MergeSame(const Loop& loop) {
   return changed;
 }
 
-// Needed outside, by the condition, by a side effect, or for the next value of a needed element.
+// By element: whether it is needed outside, by the condition, a side effect, or the next value of a live element.
 std::vector<bool> LiveElements(const Loop& loop) {
   std::vector<bool> live(loop.init->operand_count(), false);
   std::vector<const Instruction*> worklist;
@@ -235,7 +235,7 @@ std::vector<bool> LiveElements(const Loop& loop) {
   return live;
 }
 
-// A negative position removes an element.
+// Moves element i to position[i], or removes it if negative.
 void ShrinkParameter(Computation& computation, const std::vector<Instruction*>& elements,
                      const std::vector<int64_t>& position, const Shape& state) {
   for (Instruction* element : elements) {
@@ -293,7 +293,7 @@ void KeepElements(const Loop& loop, const std::vector<bool>& live) {
 
 struct Simplified {
   bool changed = false;
-  bool smaller = false;  // Loops around and inside may shrink too.
+  bool smaller = false;  // Loops around and inside of it may become smaller, too.
 };
 
 Simplified SimplifyLoop(Instruction& inst, CallSites& calls, bool waits, const PassContext& context) {

@@ -53,7 +53,7 @@ bool ReadNoMoreThan(const std::vector<Instruction*>& slices, const Shape& whole,
   return elements * static_cast<double>(trips) <= static_cast<double>(whole.NumElements());
 }
 
-// Reorders a list by dimensions, from the transposed array to its operand.
+// Reorders a list by dimensions of the transposed array to one by dimensions of its operand.
 template <class T>
 std::vector<T> BeforeTranspose(const std::vector<T>& of_result, const std::vector<int64_t>& p) {
   std::vector<T> before(of_result);

@@ -15,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// Elements that trips only pass on, possibly to other positions.
+// By element: whether trips only pass it on, possibly to another position.
 std::vector<bool> PassedOnElements(const Loop& loop) {
   std::vector<bool> passed_on(loop.Size(), true);
   for (bool again = true; again;) {
@@ -37,7 +37,7 @@ bool IsPartOfKernel(const Instruction& inst) {
 }
 
 // Whether one kernel can compute all trips. An element of a changing array may depend on changing arrays only at its
-// own index: the dependencies of a stencil would grow with each trip.
+// own index. In a stencil, it would depend on more elements with each trip.
 bool CanBeOneKernel(Instruction& inst) {
   const auto loop = ReadLoop(inst);
   if (!loop) return false;
@@ -59,7 +59,7 @@ bool CanBeOneKernel(Instruction& inst) {
   return true;
 }
 
-// Called computations count too.
+// Computations with collectives, also in their callees.
 std::unordered_set<const Computation*> WithCollectives(const Module& module) {
   std::unordered_set<const Computation*> with;
   for (const Computation* computation : module.PostOrder()) {

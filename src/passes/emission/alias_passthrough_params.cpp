@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// Whether either has an alias, or the parameter is donated.
+// Whether output or parameter has an alias, or the parameter is donated.
 bool IsTaken(const ModuleHeader& header, int64_t output, int64_t parameter) {
   return std::ranges::any_of(header.aliases,
                              [&](const InputOutputAlias& alias) {

@@ -23,7 +23,7 @@
 namespace hlo {
 namespace {
 
-// The owner of the memory, behind bitcasts and tuple elements.
+// The instruction that owns the memory, through bitcasts and tuple elements.
 Instruction& SourceOf(Instruction& value) {
   Instruction* source = &value;
   while (true) {
@@ -81,7 +81,7 @@ bool DependsElementwise(const Computation& fused, int64_t k) {
   return true;
 }
 
-// Whether `next` depends on `old` only at the same index, and may overwrite it.
+// Whether `next` depends on `old` only at the same index, so that it may overwrite it.
 bool WritesOver(const Instruction& next, const Instruction& old) {
   const Instruction& maker = MakerOf(next);
   for (int64_t k = 0; k < maker.operand_count(); ++k) {
@@ -176,8 +176,8 @@ class Finder {
     return value.Is(Opcode::kGetTupleElement) && value.operand(0).Is(Opcode::kParameter) && value.tuple_index() == i;
   }
 
-  // Whether another instruction may read the value after `user`. Constants, roots and arguments are always needed,
-  // except a loop body's arguments.
+  // Whether another instruction may read the value after `user`. True for constants, roots and arguments, but not for
+  // arguments of a loop body.
   bool IsNeeded(Instruction& value, Instruction& user) {
     if (IsConstant(value) || (IsArgument(value) && !is_body_)) return true;
     if (value.IsRoot()) return true;

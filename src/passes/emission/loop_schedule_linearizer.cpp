@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Looks through views and tuple elements.
+// The instruction behind views and tuple elements.
 Instruction& MakerOf(Instruction& value) {
   Instruction* maker = &value;
   while (maker->Is(kNoKernel) && maker->operand_count() == 1) maker = &maker->operand(0);
@@ -52,8 +52,8 @@ std::vector<Element> ElementsOf(const Computation& body) {
   return elements;
 }
 
-// The position of each instruction, by place, in an execution order with makers as late as possible. Control edges that
-// follow one order form no cycle.
+// By place: the position in an order with the makers of next values as late as possible. Control edges along one order
+// form no cycle.
 std::vector<int> MakersLast(const Computation& body, const std::vector<Element>& elements) {
   const std::vector<Instruction*> order = body.PostOrder();
   std::vector<int> number(body.place_limit()), missing(body.place_limit()), turn(body.place_limit());

@@ -20,7 +20,7 @@ std::string SymbolOf(std::string_view name) {
 
 bool IsConstant(const Instruction& inst) { return inst.Is(Opcode::kConstant) || inst.Is(Opcode::kElidedConstant); }
 
-// A copy with an unused name. Removed instructions use their names too.
+// A copy with an unused name. Removed instructions still use their names.
 Instruction& Renamed(const Instruction& constant, const std::string& symbol) {
   Computation& computation = constant.computation();
   std::string name = symbol;

@@ -62,7 +62,7 @@ Instruction* ExpandScan(Instruction& inst) {
   Writer w(inst, inst.computation());
   Values init(inst.operands().begin(), inst.operands().end());
   for (int64_t i = 0; i < stacked; ++i) init.push_back(Zeros(w, inst, results[i]));
-  // State after the counter: arrays, carries, results so far.
+  // State: counter, arrays, carries, results so far.
   const Values end = w.For(steps, init, [&](Writer& body, const Values& state) -> Values {
     Instruction* at = state[0];
     if (attrs.is_reverse)
@@ -104,7 +104,7 @@ Instruction* As(Writer& w, Instruction* x, PrimitiveType type) {
   return x->shape().type() == type ? x : w.Add(Opcode::kConvert, x->shape().WithType(type), {x});
 }
 
-// Whether `to`, a float narrower than f32, represents every value of `from`. False for `from` of several bytes.
+// Whether the float type `to`, narrower than f32, represents every value of `from`. False if `from` has several bytes.
 bool HoldsEachByteOf(PrimitiveType to, PrimitiveType from) {
   if (!IsFloat(from) || ByteWidth(from) > 1) return false;
   for (uint32_t bits = 0; bits < 256; ++bits) {
@@ -121,13 +121,13 @@ Instruction* AsOperand(Writer& w, Instruction* x, PrimitiveType result) {
   return As(w, is_rounded ? As(w, x, result) : x, computed);
 }
 
-// A scalar scale has no effect, nor has a bf16 scale of one element for bf16 elements.
+// Whether the scale has an effect: not if it is a scalar, or one bf16 number for bf16 elements.
 bool IsScaled(const Shape& elements, const Shape& scale) {
   if (scale.rank() == 0) return false;
   return elements.type() != PrimitiveType::kBF16 || scale.type() != PrimitiveType::kBF16 || scale.NumElements() != 1;
 }
 
-// Null if the dimensions of x are not multiples of the scale's.
+// x times its scale, or null if a dimension of x is not a multiple of the scale's.
 Instruction* Scaled(Writer& w, Instruction* x, Instruction* scale, PrimitiveType result) {
   Instruction* const wide = AsOperand(w, x, result);
   if (!IsScaled(x->shape(), scale->shape())) return wide;
@@ -159,9 +159,9 @@ Instruction* ExpandScaledDot(Instruction& inst) {
   return As(w, w.Add(Opcode::kDot, inst.shape().WithType(ComputedIn(type)), {lhs, rhs}, inst.attrs<DotAttrs>()), type);
 }
 
-// The rows of each group along the ragged dimension. `sizes` is [..., groups]. Its other dimensions correspond to
-// dimensions `before` of an array. With negative sizes several groups can contain a row, and `once` assigns it to the
-// first one.
+// The rows of each group along the ragged dimension. `sizes` is [..., groups]. Its other dimensions correspond to the
+// dimensions `before` of the array. With negative sizes, several groups can contain a row. `once` assigns the row only
+// to the first of them.
 class Groups {
  public:
   Groups(Writer& w, Instruction& sizes, bool once) : sizes_(As(w, &sizes, PrimitiveType::kS64)) {
@@ -200,7 +200,7 @@ class Groups {
   }
 
  private:
-  // Broadcasts x, without its last dimension of size 1, to `shape`. Other dimensions become dimensions `before`.
+  // Broadcasts x to `shape`. The last dimension of x, of size 1, is removed. The others become dimensions `before`.
   static Instruction* Everywhere(Writer& w, Instruction* x, const Shape& shape, std::span<const int64_t> before) {
     Dims dims = x->shape().dims();
     dims.pop_back();
@@ -232,8 +232,8 @@ DotAttrs DotOf(const RaggedDotAttrs& ragged, int64_t group) {
 
 bool Contains(const std::vector<int64_t>& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
-// The dimensions of lhs that correspond to leading dimensions of the sizes: the batch, unless `kind` is the batch, and
-// dimensions of `kind` before the ragged one.
+// The dimensions of lhs that correspond to the leading dimensions of the group sizes: `batch`, unless `kind` is the
+// batch, and the dimensions before the ragged one in `kind`, which lists the dimensions of its kind.
 std::vector<int64_t> InFront(const std::vector<int64_t>& batch, const std::vector<int64_t>& kind, int64_t ragged,
                              bool is_batch) {
   std::vector<int64_t> dims = is_batch ? std::vector<int64_t>() : batch;

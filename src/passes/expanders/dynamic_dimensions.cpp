@@ -14,7 +14,7 @@ Result<Instruction*> SizeOfStatic(Instruction& inst, const PassContext&) {
   return &inst.computation().AddConstant(Literal::Scalar(inst.shape().type(), shape.dim(d)));
 }
 
-// Requires the same dimension.
+// Both ops must name the same dimension.
 Result<Instruction*> SizeThatWasSet(Instruction& inst, const PassContext&) {
   Instruction *set, *size;
   if (!m::GetDimensionSize(m::SetDimensionSize(&set, m::Any(), m::Constant(&size)))(&inst)) return nullptr;

@@ -15,7 +15,7 @@
 namespace hlo {
 namespace {
 
-// nullopt without a known identity.
+// The reducer's identity, if known.
 std::optional<Literal> IdentityOf(const Computation& reducer, PrimitiveType type) {
   const auto op = ReducerOp(reducer);
   if (!op || reducer.parameter(0).shape().type() != type || IsComplex(type)) return std::nullopt;
@@ -52,7 +52,7 @@ class Padder {
   // The whole array of a dynamic value, or null if unknown, and its sizes.
   struct Value {
     Instruction* whole = nullptr;
-    std::vector<Instruction*> sizes;  // An s32 for each dynamic dimension, otherwise null.
+    std::vector<Instruction*> sizes;  // By dimension: its size as s32, null if static.
     bool operator==(const Value&) const = default;
   };
 

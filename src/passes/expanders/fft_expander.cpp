@@ -14,8 +14,8 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// Largest matrix of a step, and longest transform. The factors between two steps are a constant as long as the
-// transform.
+// Largest matrix of a step, and longest transform. The factors between two steps are a constant with as many elements
+// as the transform.
 constexpr int64_t kMostFactor = 32, kMostLength = 1 << 20;
 
 // Returns e^(2 pi i k / n), for any k.

@@ -137,8 +137,8 @@ class Expansion {
     return x;
   }
 
-  // A 64-bit element takes both words of a block. Narrower elements take one word each: the words go to an even and an
-  // odd index along the first dimension of even size, else the largest.
+  // A 64-bit element takes both words of a block. For narrower elements, the words go to an even and the next odd index
+  // along the first dimension of even size, otherwise the largest dimension.
   Instruction* ThreeFryBits(Instruction* key, Instruction* counter) {
     const auto blocks = [&](int64_t count) {
       Instruction* const at = Blocks(count);

@@ -61,7 +61,7 @@ class Expansion {
                 SliceAttrs{SliceRanges{{{0, column.dim(0), 1}, {part, part + 1, 1}}}});
   }
 
-  // Advances the state by the number of the result's 32-bit words, which is at least the number of generator blocks.
+  // Advances the state by the number of 32-bit words in the result. The generator needs at most as many blocks.
   Instruction* Bits(PrimitiveType type, int64_t count) {
     const Shape word(PrimitiveType::kU64, Dims{1}), two(PrimitiveType::kU64, Dims{2}),
         three(PrimitiveType::kU64, Dims{3});

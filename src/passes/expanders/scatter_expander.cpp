@@ -46,7 +46,7 @@ class Expansion {
  private:
   Instruction& indices() const { return inst_.operand(count_); }
 
-  // Whether the combiner can be applied to whole windows.
+  // Whether the combiner can be applied to windows as a whole.
   static bool IsElementwise(const Computation& combiner) {
     for (const Instruction* inst : combiner.instructions()) {
       const bool names =
@@ -105,7 +105,7 @@ class Expansion {
     return combined;
   }
 
-  // 0 <= index <= size - window in each dimension with an index. Null if there is none.
+  // Whether 0 <= index <= size - window in each dimension with an index. Null if no dimension has one.
   Instruction* IsInside(Computation& computation, const std::vector<Instruction*>& position, const Shape& whole,
                         const Shape& window) {
     const Shape pred = Shape::Scalar(PrimitiveType::kPred);

@@ -1,5 +1,5 @@
-// Lets a stable sort's comparator decide between equal elements by position, for kernels that swap them, such as a
-// bitonic sort.
+// Lets a stable sort's comparator order equal elements by their position, for sorting kernels that may swap them, such
+// as a bitonic sort.
 #include <limits>
 
 #include "passes/match.h"
@@ -28,7 +28,7 @@ bool ComparesPositions(const Instruction& sort) {
          IsPositions(sort.operand(operand), sort.attrs<SortAttrs>().dimension.value);
 }
 
-// Copies a comparator. `swapped` swaps the two parameters of each pair.
+// Copies a comparator and returns its root. `swapped` swaps the parameters of each pair.
 Instruction& Compared(const Computation& comparator, Computation& into, bool swapped) {
   std::vector<Instruction*> copies(comparator.place_limit());
   for (const Instruction* inst : comparator.PostOrder()) {
@@ -43,7 +43,7 @@ Instruction& Compared(const Computation& comparator, Computation& into, bool swa
   return *copies[comparator.root().place()];
 }
 
-// A comparator that decides between equal elements by operand `positions`, which may be new.
+// A comparator that orders equal elements by operand number `positions`, which may be new.
 Computation& WithPositions(const Instruction& sort, int64_t positions, const Shape& position) {
   const Computation& comparator = *sort.attrs<SortAttrs>().to_apply;
   Computation& result = sort.module().AddComputation(comparator.name());

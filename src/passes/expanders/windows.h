@@ -11,8 +11,8 @@
 
 namespace hlo {
 
-// The start positions of windows: a row for each window, in row-major order of the indices, and a column for each
-// dimension in `dimensions`.
+// The start positions of windows: a row for each window, in row-major order of the indices, and a column for each of
+// the operand's `dimensions`.
 struct Positions {
   Instruction* table = nullptr;  // s32 or s64[windows, columns].
   std::vector<int64_t> dimensions;

@@ -48,8 +48,8 @@ bool Has(const Launches& launches, const Instruction* launch) {
   return std::ranges::find(launches, launch) != launches.end();
 }
 
-// The launches that are connected by arrays with the dimensions of the scores. Also kernels that compute one value for
-// each row, if only these launches read it.
+// The launches that are connected to `scores` by arrays with the dimensions of the scores, and kernels that compute one
+// value for each row, if only these launches read it.
 Launches GroupOf(const Instruction& scores, const Edges& edges) {
   const Shape& shape = scores.shape();
   Launches group = {&scores};

@@ -37,7 +37,7 @@ class Blocks {
   Blocks(const Module& module, const DeviceDescription& device, bool loops_alone)
       : costs_(module), device_(device), loops_alone_(loops_alone) {}
 
-  // `instructions` is 0 if no block can run the launch.
+  // `instructions` is 0 if a single block cannot run the launch.
   struct Code {
     int64_t instructions = 0;
     std::string_view why_not;
@@ -71,7 +71,7 @@ class Blocks {
     return {FusedComputation(kernel).InstructionCount(), ""};
   }
 
-  // Requires CodeOf() of inner loops.
+  // The code of inner loops must be known.
   Code CodeOfLoop(const Instruction& loop) {
     if (!loop.shape().IsTuple()) return {0, "its state is not a tuple"};
     int64_t state = 0, code = 0;
@@ -110,7 +110,7 @@ class BlockFusion {
  public:
   BlockFusion(Computation& computation, Blocks& blocks) : graph_(computation), blocks_(blocks), logs_(LOGS_WHY()) {}
 
-  // `taken`: conditions and bodies of loops in regions.
+  // Adds the conditions and bodies of loops in regions to `taken`.
   bool Run(std::unordered_set<const Computation*>* taken) {
     for (const Instruction* launch : graph_.launches()) Place(*launch);
     return graph_.Build("block", [&](const std::vector<Instruction*>& group) {
@@ -167,7 +167,7 @@ class BlockFusion {
     return graph_.CanJoin(a, b) ? "" : "one depends on the other through a third launch";
   }
 
-  // Valid while the group has this number of launches.
+  // Valid while the group has `launches` launches.
   struct Size {
     size_t launches = 0;
     int64_t code = 0, pointers = 0;
@@ -186,7 +186,7 @@ class BlockFusion {
   const bool logs_;
   std::unordered_set<const Instruction*> runs_in_block_;
   std::unordered_map<const std::vector<Instruction*>*, Size> sizes_;
-  std::vector<const Instruction*> last_;  // One of each recent group.
+  std::vector<const Instruction*> last_;  // One launch of each recent group.
 };
 
 Result<bool> Fuse(Module& module, const PassContext& context, bool loops_alone) {

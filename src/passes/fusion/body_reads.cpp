@@ -15,7 +15,8 @@ double Elements(const Instruction& inst) {
   return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
 }
 
-// Evaluations by users that read at another index than their own. The roots have the key null.
+// Key: an instruction that reads the value at another index than its own, or null for the roots. Value: number of
+// evaluations.
 using Readers = std::map<const Instruction*, double>;
 
 }  // namespace
@@ -29,7 +30,7 @@ double EvaluationsFor(const Instruction& inst, const Instruction& user, double o
   if (user.Is(Opcode::kReduce) || RunningFoldOf(user)) return Elements(inst);
   if (KeepsIndex(user, inst)) return of_user;
   if (inst.shape().IsScalar()) return 1;  // Each thread computes it at most once.
-  // Each part is needed only for its share of the result.
+  // Each operand is needed only for its share of the result.
   if (user.Is(Opcode::kConcatenate) || user.Is(Opcode::kPad) || user.Is(Opcode::kDynamicUpdateSlice))
     return of_user * Elements(inst) / std::max(1.0, Elements(user));
   return of_user;

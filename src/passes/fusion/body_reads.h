@@ -19,7 +19,7 @@ std::vector<BodyRead> BodyReads(const Instruction& fusion);
 
 // Whether result element i of `user` needs element i of `operand`, in row-major order.
 bool KeepsIndex(const Instruction& user, const Instruction& operand);
-// Elements of `inst` that `user` evaluates for `of_user` elements of its own.
+// The number of elements of `inst` that `user` evaluates for `of_user` elements of its own.
 double EvaluationsFor(const Instruction& inst, const Instruction& user, double of_user);
 
 }  // namespace hlo

@@ -10,7 +10,7 @@ namespace hlo {
 
 struct GroupCost {
   double bytes_read = 0, bytes_written = 0;  // Excludes values passed within the group.
-  double work = 0;                           // In additions, with repetitions.
+  double work = 0;                           // Number of additions, with repetitions.
 
   double bytes() const { return bytes_read + bytes_written; }
   // Memory traffic and arithmetic overlap with each other but not with the launch.

@@ -19,10 +19,11 @@ namespace {
 
 // XLA's thresholds.
 constexpr double kMostTraffic = 1.1;  // Bytes after merging / bytes before.
-// Below this traffic ratio and above these bytes, several users may repeat costly functions.
+// Several users may repeat costly functions if merging reduces traffic of at least kLeastTraffic bytes below this
+// ratio.
 constexpr double kWorthCostly = 0.3, kLeastTraffic = 1024;
-constexpr int64_t kMostCopies = 15;        // Copies of a producer in one kernel's code.
-constexpr double kCostlyInstruction = 10;  // As in the pass fusion.
+constexpr int64_t kMostCopies = 15;        // Most copies of a producer in one kernel's code.
+constexpr double kCostlyInstruction = 10;  // In additions, as in the pass fusion.
 
 class FusionMerger {
  public:
@@ -51,10 +52,10 @@ class FusionMerger {
     bool alone = false;      // No kernel may be merged into it.
     bool costly = false;     // Computes a costly function.
     int64_t instructions = 0;
-    int64_t copies = 1;  // Most copies of one merged kernel in this kernel's code.
+    int64_t copies = 1;  // The largest number of copies of one merged kernel in this kernel's code.
     FusionGraph::Shape shape;
   };
-  // A kernel that reads the producer. As producers come first, it has not been merged itself.
+  // A kernel that reads the producer. It has not been merged itself, because producers come first.
   struct User {
     const Instruction* fusion;
     GroupId id;
@@ -122,7 +123,7 @@ class FusionMerger {
     const int64_t instructions = kernel.instructions + kernels_[id].instructions;
     if (instructions > options_.instructions)
       return Counts(FusionReason::kInstructions, user->fusion, instructions, options_.instructions);
-    const int64_t reads = graph_.ReadCountOfUnion(user->id, id) - 1;  // The producer's value does not count.
+    const int64_t reads = graph_.ReadCountOfUnion(user->id, id) - 1;  // Without the producer's value.
     const int64_t parameters = reads + user->fusion->shape().LeafCount();
     if (reads > graph_.ReadCount(user->id) && parameters > options_.parameters)
       return Counts(FusionReason::kParameters, user->fusion, parameters, options_.parameters);
@@ -155,7 +156,7 @@ class FusionMerger {
     const auto count = static_cast<double>(users.size());
     const GroupCost before = graph_.CostOf(id);
     double seconds_before = before.Seconds(device_), seconds_after = 0;
-    // The producer's traffic and reads by its users.
+    // The producer's traffic, and the reads of its users.
     const double traffic = before.bytes() + count * before.bytes_written;
     bool again = false;
     double more = -before.bytes();

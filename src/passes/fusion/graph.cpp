@@ -124,7 +124,7 @@ void FusionGraph::IsMade(const Instruction& value, Group* group) {
 void FusionGraph::CopyGroup(GroupId from, GroupId id, double times, FusionReason why) {
   groups_[id].work += times * groups_[from].work;
   const std::vector<Instruction*>& members = groups_[id].members;
-  // Users come first, so that reads are recorded before IsMade() marks the value as computed inside.
+  // AddCopy records the reads of users first. Then IsMade() marks values that the group computes itself.
   std::vector<Instruction*> copies = groups_[from].members;
   std::erase_if(copies, [&](const Instruction* copy) { return std::ranges::find(members, copy) != members.end(); });
   std::ranges::sort(copies, std::greater(), [&](const Instruction* copy) { return position_[copy->place()]; });
@@ -145,7 +145,7 @@ void FusionGraph::Dissolve(GroupId id) {
   groups_[id] = Group();
 }
 
-// Scalar constants are copied into the kernel. A value with several readers counts once.
+// Adds each value that `member` reads once. Scalar constants are copied into the kernel.
 void FusionGraph::AddReads(const Instruction& member, Group* group) {
   scratch_.clear();
   for (int64_t i = 0; i < member.operand_count(); ++i) {

@@ -1,11 +1,8 @@
 // Groups of instructions of one computation that shall share a kernel.
 //
-// A fusion strategy (another file in this folder) visits candidates in its own order and rejects some. The graph
-// provides:
-//
-//   dependencies   would the union of two groups depend on itself?
-//   cost           of a group, or of a union that does not exist yet
-//   reasons        each join and rejection has a reason (reasons.def), which is counted and kept for log.h
+// A fusion strategy (another file in this folder) visits candidates in its own order and rejects some. The graph knows
+// the dependencies and costs of groups and of possible unions. It counts the reasons of joins and rejections
+// (reasons.def), and keeps them for log.h.
 //
 // At most one group stores an instruction, that is, writes its value to memory. Any number may compute a copy. The
 // computation does not change until Outline makes a fusion of each group.
@@ -32,7 +29,7 @@ namespace hlo {
 using GroupId = int;
 inline constexpr GroupId kNoGroup = -1;
 
-// Whether the root or a side effect depends on each instruction, by place. Strategies leave the others, such as
+// Indexed by place: whether the root or a side effect depends on the instruction. Strategies leave the others, such as
 // originals that an earlier run copied, to dce.
 std::vector<bool> NeededPlaces(const Computation& computation, std::span<Instruction* const> order);
 // Needed instructions, operands and control predecessors first.
@@ -49,8 +46,8 @@ class FusionGraph {
   bool logging() const { return log_ != nullptr || logs_why_; }
   bool IsNeeded(const Instruction& inst) const { return position_[inst.place()] >= 0; }
 
-  // Opens a group that stores `root`. If `root` is a fusion, it is merged with later members. `why` tells why the
-  // users' groups do not compute `root`.
+  // Opens a group that stores `root`. If `root` is a fusion, its instructions are merged with later members. `why` is
+  // the reason why the users' groups do not compute `root`.
   GroupId Open(Instruction& root, const FusionNote* why = nullptr);
   // Lets `group` compute `producer` instead of reading it. `evaluations` counts the computed elements, with
   // repetitions.
@@ -101,7 +98,7 @@ class FusionGraph {
  private:
   struct Read {
     int place;
-    double bytes;  // Bytes that members read together. Negative if the group computes the value.
+    double bytes;  // Bytes that all members together read. kMadeInside if the group computes the value.
   };
   struct Group {
     std::vector<Instruction*> members;
@@ -126,7 +123,7 @@ class FusionGraph {
   struct Noted {
     // `other` is kNoGroup for a note about `group` alone, and both are kNoGroup for a note about `root` and all others.
     GroupId group, other;
-    const Instruction* root;  // Root of `other`, or else of `group`, at that time.
+    const Instruction* root;  // Root of `other`, otherwise of `group`, when the note was made.
     FusionNote note;
     double bytes;
   };

@@ -64,7 +64,7 @@ class HorizontalFusion {
       const auto walk = WalkOf(*producer);
       if (walk && walk->reduces == reductions_ && IsSmall(*producer, *walk)) found.push_back(producer);
     }
-    // Kernels that share a parameter are excluded, because no result could reuse its memory.
+    // Kernels that share a parameter are excluded, because their result could not reuse the parameter's memory.
     std::unordered_set<const Instruction*> once, shared;
     for (const Instruction* producer : found) {
       const std::unordered_set<const Instruction*> operands(producer->operands().begin(), producer->operands().end());

@@ -32,8 +32,8 @@ enum class Place : uint8_t {
   kElsewhere,  // A computed index, or several.
 };
 
-// An instruction of the kernel that reads another at an index of its own: its number in ids_, and its copies in the
-// code. kAtRoot is the read of the root.
+// A reader of a value at an index of the reader's own: its number in ids_, and its number of copies in the kernel's
+// code. kAtRoot is a read at the root's index.
 using Reader = std::pair<int, int64_t>;
 constexpr Reader kAtRoot = {-1, 1};
 
@@ -44,13 +44,13 @@ struct Range {
 };
 constexpr Range kByRoot = {0, 1};  // The range of kAtRoot in readers_.
 
-// The use of an instruction in one kernel.
+// An instruction as a member of one kernel.
 struct Member {
   GroupId kernel;
-  double evaluations;  // Elements computed, with repetitions.
+  double evaluations;  // Number of computed elements, with repetitions.
   Place place;
-  Range readers;        // Sorted.
-  int64_t copies = 1;   // Copies in the code, one for each index.
+  Range readers;        // Sorted range of readers_.
+  int64_t copies = 1;   // Number of copies in the code, one for each index.
   bool places = false;  // The value is only an index of gathers.
 };
 
@@ -59,7 +59,7 @@ struct Kernel {
   bool alone = false;                 // Nothing may join the kernel.
   int64_t code = 0;
   double idle = 0;  // Seconds in which arithmetic waits for memory.
-  size_t join = 0;  // Last position of the kernel in joins_.
+  size_t join = 0;  // The kernel's last known position in joins_.
 };
 
 double Elements(const Instruction& inst) {
@@ -340,7 +340,7 @@ class InstructionFusion {
     const auto kernels = static_cast<double>(joins_.size());
     const double bytes = Bytes(inst);
     if (joins_.size() == 1) {
-      // Indices are computed while the kernel waits for memory. The factor leaves time for later joins.
+      // A kernel computes indices while it waits for memory. kLeft leaves part of this time to later joins.
       constexpr double kLeft = 0.5;
       const double idle = joins_[0].places ? std::max(0.0, kLeft * kernels_[joins_[0].kernel].idle) : 0;
       const double memory = device_.launch_seconds + 2 * bytes / device_.memory_rate + idle;

@@ -35,17 +35,18 @@ struct FusionLog {
   struct Note {
     FusionReason reason;
     std::string text;
-    // The instructions that joined, the other kernel (no name means all kernels), or the stored value.
+    // Names of the instructions that joined, of the stored value, or of the other kernel (empty for all kernels).
     std::vector<std::string> names;
-    bool of_two = false;  // The note is about two kernels.
+    bool of_two = false;  // Whether the note is about two kernels.
     double bytes = 0;     // Traffic that joining saves or would save.
   };
   struct Group {
     bool made = false;               // Made by a pass.
     std::vector<std::string> parts;  // Merged kernels, which may be in the log themselves.
     std::vector<Note> notes;
-    int64_t shared = 0;      // Instructions that other kernels compute too.
-    double bytes_alone = 0;  // Traffic of one kernel for each instruction. Each of k copies counts 1/k.
+    int64_t shared = 0;  // Instructions that other kernels compute too.
+    double bytes_alone =
+        0;  // Traffic if each instruction were a kernel. An instruction with k copies in kernels counts 1/k.
   };
   std::unordered_map<std::string, Group> groups;  // Keyed by fusion.
   std::array<int64_t, kFusionReasons> counts = {};

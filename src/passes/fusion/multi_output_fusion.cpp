@@ -20,7 +20,7 @@ namespace {
 
 // Largest result of kernels that are joined only to save a launch.
 constexpr int64_t kSmallBytes = 1 << 20;
-// Joins tried for a kernel. More distant kernels usually depend on it.
+// Kernels that each kernel tries to join. More distant ones usually depend on it.
 constexpr int kMostTries = 8;
 
 // Whether every use in the fused computation is at the index of the iteration.

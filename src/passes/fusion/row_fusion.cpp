@@ -61,7 +61,7 @@ class RowFusion {
 
  private:
   struct Group {
-    int64_t rows = 0;  // 0 for a launch by itself.
+    int64_t rows = 0;  // 0 for a single launch.
     int64_t code = 0;
     int64_t dots = 0;
   };
@@ -179,8 +179,8 @@ class RowFusion {
                : "with so few rows, idle multiprocessors cost more time than the saved launch and memory traffic";
   }
 
-  // Queries and keys have at most kMostOfHead elements. Users outside may read as many per row of the second product,
-  // and one per row of other values.
+  // Queries and keys have at most kMostOfHead elements. Instructions outside may read at most kMostOfHead elements per
+  // row of the second product, and one per row of other values.
   std::string_view WhyNoAttention(const std::vector<Instruction*>& group) {
     const std::vector<const Instruction*> launches(group.begin(), group.end());
     int64_t dots = 0, reductions = 0;

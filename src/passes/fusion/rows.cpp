@@ -21,8 +21,8 @@ bool HasRows(const Shape& shape, int64_t rows) {
   return shape.IsArray() && shape.HasDefaultLayout() && shape.NumElements() >= rows && shape.NumElements() % rows == 0;
 }
 
-// Whether `to` has `from`'s row dimensions, in order, apart from dimensions of size 1. `dimension_of` maps a dimension
-// of `to` to `from`'s, or to -1.
+// Whether the row dimensions of `to` are those of `from`, in order, without sizes of 1. `dimension_of` maps dimensions
+// of `to` to those of `from`, or to -1.
 template <class DimensionOf>
 bool KeepsRowDims(const Shape& to, const Shape& from, int64_t rows, DimensionOf dimension_of) {
   const auto to_dims = RowDims(to, rows), from_dims = RowDims(from, rows);
@@ -84,7 +84,8 @@ bool MultipliesByRows(const Instruction& dot, int64_t rows, bool lhs_has_rows) {
   return !lhs_has_rows || KeepsRowDims(dot.shape(), lhs, rows, [&](int64_t d) { return dimensions[d]; });
 }
 
-// Whether each row of the right operand is contracted in full, and gives a column. Columns cannot be read as rows.
+// Whether each row of the right operand is contracted in full and gives a column of the result, which other kernels
+// cannot read by rows.
 bool MakesColumns(const Instruction& dot, int64_t rows) {
   const auto& attrs = dot.attrs<DotAttrs>();
   const auto dims = RowDims(dot.operand(1).shape(), rows);
@@ -99,7 +100,7 @@ bool MakesColumns(const Instruction& dot, int64_t rows) {
 bool GathersByRows(const Instruction& gather, int64_t rows) {
   const auto& attrs = gather.attrs<GatherAttrs>();
   const Shape& indices = gather.operand(1).shape();
-  // Dimension of the indices by result dimension, or -1 for the slice's.
+  // By result dimension: the dimension of the indices, or -1 for the slices.
   std::vector<int64_t> dimensions;
   for (int64_t d = 0, next = 0; d < gather.shape().rank(); ++d) {
     next += next == attrs.index_vector_dim;
@@ -108,7 +109,7 @@ bool GathersByRows(const Instruction& gather, int64_t rows) {
   return KeepsRowDims(gather.shape(), indices, rows, [&](int64_t d) { return dimensions[d]; });
 }
 
-// Whether the result is available by rows if operand number `operand` is.
+// Whether the result is available by rows if the operand number `operand` is.
 bool KeepsRows(const Instruction& inst, int64_t operand, int64_t rows) {
   const Shape &to = inst.shape(), &from = inst.operand(operand).shape();
   if (!HasRows(from, rows)) return false;
@@ -169,7 +170,7 @@ std::vector<int64_t> RowCounts(const Instruction& kernel) {
       const std::vector<WindowDim>& windows = inst->attrs<ReduceWindowAttrs>().window.dims;
       while (first < std::ssize(windows) && IsTrivial(windows[first])) ++first;
     } else if (inst->Is(Opcode::kGather)) {
-      const int64_t rows = inst->operand(1).shape().NumElements();  // For index vectors of one coordinate.
+      const int64_t rows = inst->operand(1).shape().NumElements();  // If each index vector has one coordinate.
       if (rows > 1 && HasRows(inst->shape(), rows)) counts.insert(rows);
       continue;
     } else {
@@ -185,7 +186,7 @@ std::vector<int64_t> RowCounts(const Instruction& kernel) {
 bool MakesRows(const Instruction& kernel, int64_t rows, bool is_read,
                const std::function<bool(int64_t operand)>& has_rows) {
   const Computation& body = FusedComputation(kernel);
-  std::vector<bool> by_rows(body.place_limit());  // Only the current row is available.
+  std::vector<bool> by_rows(body.place_limit());  // By place: only the current row is available.
   for (const Instruction* inst : body.PostOrder()) {
     if (inst->Is(Opcode::kParameter)) {
       by_rows[inst->place()] = has_rows(inst->parameter_number());

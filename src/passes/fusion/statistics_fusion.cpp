@@ -17,7 +17,7 @@
 namespace hlo {
 namespace {
 
-// The only convolution, or null.
+// The call's only convolution, or null.
 const Instruction* ConvolutionOf(const Instruction& call) {
   const Instruction* found = nullptr;
   for (const Instruction* inst : FusedComputation(call).instructions()) {

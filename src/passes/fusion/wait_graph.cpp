@@ -68,8 +68,8 @@ const Instruction* WaitGraph::InstructionBetween(const Instruction& inst, const 
 }
 
 // Depth-first search among groups with labels from `lowest`. A group that leaves the stack does not depend on the
-// target. When it is found, all groups on the stack depend on it. Without a target (-1), found_ lists `from` and the
-// groups that it depends on, dependencies first.
+// target. When the target is found, all groups on the stack depend on it. Without a target (-1), found_ lists `from`
+// and the groups that it depends on, dependencies first.
 bool WaitGraph::Search(int from, int64_t lowest, int target) {
   struct Frame {
     int group, member;
@@ -105,7 +105,7 @@ bool WaitGraph::Search(int from, int64_t lowest, int target) {
   return false;
 }
 
-// Groups between the two that the later one depends on move in front of the earlier one, whose position the union can
+// Moves groups between the two on which the later one depends in front of the earlier one, whose position the union can
 // then take.
 void WaitGraph::Join(const Instruction& a, const Instruction& b) {
   int first = GroupOf(a), last = GroupOf(b);
@@ -120,7 +120,7 @@ void WaitGraph::Join(const Instruction& a, const Instruction& b) {
     Unlink(before);
     LinkBefore(before, first);
   }
-  // Renumber the smaller group.
+  // Members of the smaller group change their group id.
   int into = first, gone = last;
   if (groups_[into].size < groups_[gone].size) {
     std::swap(into, gone);

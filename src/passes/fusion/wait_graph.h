@@ -26,13 +26,13 @@ class WaitGraph {
   void Join(const Instruction& a, const Instruction& b);
 
  private:
-  // Groups form a list in which they follow their dependencies, with increasing labels.
+  // Groups form a list with increasing labels. Each group follows its dependencies.
   struct Group {
     int size = 1;
     int previous = -1, next = -1;
     int64_t label = 0;
     int64_t seen = 0;    // The last search that reached the group.
-    bool waits = false;  // That search reached its target from here.
+    bool waits = false;  // That search found its target among the group's dependencies.
   };
 
   int GroupOf(const Instruction& inst) const { return group_of_[number_of_[inst.place()]]; }
@@ -45,8 +45,8 @@ class WaitGraph {
 
   const std::vector<Instruction*>& order_;
   std::vector<int> number_of_;    // Position in the order, by place.
-  std::vector<int> group_of_;     // Group id by number. The id is the number of a member.
-  std::vector<int> next_member_;  // The next member in a ring, by number.
+  std::vector<int> group_of_;     // The group's id, which is the number of a member, by instruction number.
+  std::vector<int> next_member_;  // Ring of the group's members, by number.
   std::vector<Group> groups_;
   int first_ = -1;
   std::vector<int> found_;  // Groups that the last search without a target visited.

@@ -12,7 +12,7 @@
 namespace hlo {
 
 struct Walk {
-  Shape iteration;               // Row-major dimensions of the reduces' operand or the roots.
+  Shape iteration;               // Row-major dimensions of the reduces' operand, otherwise of the roots.
   std::vector<int64_t> reduced;  // Dimensions of `iteration`.
   bool reduces = false;
   int64_t instructions = 0;
@@ -21,7 +21,7 @@ struct Walk {
 // Returns nullopt and sets `why_not` if a kernel (ir/fusion.h) cannot be merged with others.
 std::optional<Walk> WalkOf(const Instruction& fusion, FusionNote* why_not = nullptr);
 
-// Why two kernels do not iterate over the same elements, or nullopt.
+// Why two kernels iterate over different elements, or nullopt if they do not.
 std::optional<FusionNote> OtherWalk(const Walk& a, const Walk& b);
 // Adds the kernel of `other` to `walk`. Both must iterate over the same elements.
 void Join(const Walk& other, Walk* walk);
@@ -29,8 +29,8 @@ void Join(const Walk& other, Walk* walk);
 // Whether the result is an array, or only get-tuple-elements use it.
 bool IsUsedByElements(const Instruction& fusion);
 
-// Whether the first hero from `root`, through elementwise instructions, reshapes and bitcasts, is a reduction. Running
-// folds and transposes of the minor dimension are heroes too.
+// Whether the first hero that is reached from `root`, through elementwise instructions, reshapes and bitcasts, is a
+// reduction. Other heroes are running folds, and transposes of the minor dimension.
 bool IsReduced(const Instruction& root);
 
 }  // namespace hlo

@@ -95,7 +95,7 @@ class ConvolutionLayouts {
     return true;
   }
 
-  // Whether a change is worth it.
+  // Chooses orders. Returns whether any changes.
   bool Choose();
   void Rewrite();
 
@@ -145,7 +145,7 @@ class ConvolutionLayouts {
     }
   }
 
-  // Includes uses through transposes.
+  // Uses of the value and of its transposes.
   std::vector<Use> UsesOf(Instruction& base) const {
     std::vector<Use> uses;
     std::vector<Source> values = {{&base, {}}};
@@ -227,7 +227,7 @@ int64_t ConvolutionLayouts::CostOfTranspose(const Instruction& base, const Order
 void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>& uses) {
   struct Reader {
     CutGraph::Node node;  // 0 for a user that stays.
-    bool first, second;   // Sides on which the user wants this order.
+    bool first, second;   // Whether the user wants this order on each side.
   };
   std::map<Order, std::vector<Reader>> readers_of;
   std::map<Order, bool> in_loops;
@@ -249,14 +249,14 @@ void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>&
     // A transpose directly after a convolution would separate the convolution from its epilogue.
     const bool on_the_way = IsLoop(base) || (in_loops.at(order) && !base.Is(Opcode::kConvolution));
     const bool always = std::ranges::any_of(readers, [](const Reader& a) { return a.first && a.second; });
-    if (last != identity && order == identity) {  // Transposed if the value has its channels last.
+    if (last != identity && order == identity) {  // If the value has its channels last, it must be transposed.
       const int64_t cost = CostOfTranspose(base, last, order, on_the_way);
       const CutGraph::Node made = always ? CutGraph::kSecond : graph_.Add();
       graph_.Connect(node, made, cost);
       for (const Reader& a : readers) {
         if (!always && a.second) graph_.Connect(made, a.node, CutGraph::kNever);
       }
-    } else if (last != identity && order == last) {  // Transposed if the value has its channels first.
+    } else if (last != identity && order == last) {  // If the value has its channels first, it must be transposed.
       const int64_t cost = CostOfTranspose(base, identity, order, on_the_way);
       const bool now = std::ranges::any_of(readers, &Reader::second);
       const CutGraph::Node made = now ? CutGraph::kFirst : graph_.Add();
@@ -264,7 +264,7 @@ void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>&
       for (const Reader& a : readers) {
         if (!now) graph_.Connect(a.node, made, CutGraph::kNever);
       }
-    } else if (order != identity && !always) {  // Transposed whenever a user wants this order.
+    } else if (order != identity && !always) {  // If a user wants this order, it must be transposed.
       const int64_t cost = CostOfTranspose(base, identity, order, on_the_way);
       const CutGraph::Node made_first = graph_.Add(), made_second = graph_.Add();
       graph_.Connect(made_first, CutGraph::kSecond, cost);

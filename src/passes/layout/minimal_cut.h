@@ -17,11 +17,11 @@ class CutGraph {
   CutGraph() : arcs_of_(2) {}
 
   Node Add();
-  // Adds to the cost of having `from` on the first and `to` on the second side.
+  // Adds an arc: `cost` is due if `from` is on the first and `to` on the second side.
   void Connect(Node from, Node to, int64_t cost);
 
-  // Returns for each node whether a minimal cut has it on the first side, with as few nodes there as possible. nullopt
-  // after more than `steps` steps.
+  // Returns for each node whether it is on the first side of the minimal cut with the fewest nodes there. nullopt after
+  // more than `steps` steps.
   std::optional<std::vector<bool>> Cut(int64_t steps);
   int64_t cost() const { return cost_; }
 

@@ -17,7 +17,7 @@ List Permuted(const List& list, const Order& order) {
   return permuted;
 }
 
-// Whether dimensions for which `counts` holds are ascending in `space`.
+// Whether the dimensions for which `counts` holds have ascending numbers in `space`.
 template <class Counts>
 bool KeepOrder(const Order& space, Counts counts) {
   int64_t last = -1;
@@ -35,8 +35,8 @@ const Window* WindowOf(const Instruction& inst) {
   return nullptr;
 }
 
-// Whether the result is the gradient of a filter. Frameworks then write the contracted dimension, the forward
-// convolution's batch, first. Sizes do not decide: a window of 2x2 may leave a result of 3x3.
+// Whether the result is the gradient of a filter. Then the lhs's feature dimension, the batch of the forward
+// convolution, precedes its batch dimension. Sizes do not decide: a window of 2x2 may leave a result of 3x3.
 bool IsKernelGradient(const Instruction& convolution) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   if (attrs.kind != ConvolutionKind::kUnset) return attrs.kind == ConvolutionKind::kWgrad;

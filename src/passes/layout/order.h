@@ -34,7 +34,8 @@ Order BehindView(const Order& view, const Order& order);
 Shape InOrder(const Shape& shape, const Order& order);
 
 bool HasSpace(const Instruction& inst);
-// Whether iteration in this space combines the same terms in the same order and selects the same one of equal elements.
+// Whether iteration in this space combines terms in the same order, and selects the same one of equal elements, as the
+// instruction itself.
 bool MayWalk(const Instruction& inst, const Order& space);
 
 // The space that an order of the result or operand implies, or nullopt.
@@ -45,8 +46,8 @@ std::optional<Order> SpaceOfOperand(const Instruction& inst, int64_t operand, co
 Order OrderOfOperand(const Instruction& inst, int64_t operand, const Order& space);
 Order OrderOfResult(const Instruction& inst, const Order& space);
 
-// The arrays of a convolution with batch, spatial dimensions and features, as lists of these dimensions: usually input
-// and result, but both operands for a filter's gradient, whose batch is contracted.
+// The arrays of a convolution with batch, spatial dimensions and features, as lists of these dimensions: input and
+// result, or for a filter's gradient, which contracts the batch, both operands.
 struct ImagesOf {
   explicit ImagesOf(const Instruction& convolution);
   std::optional<Order> operand[2], result;

@@ -121,7 +121,7 @@ Instruction* WithoutVectors(Instruction& inst, Instruction& x, int64_t channels,
   return &to.AddLike(inst, Opcode::kReshape, x.shape().WithDims(dims), {&straight});
 }
 
-// Size 32 needs Turing. 1 if neither size divides the channels.
+// Channels of a vector: 32 (from Turing on), 4, or 1 if neither divides the channels.
 int64_t VectorSize(const Channels& channels, int compute_capability) {
   for (const int64_t size : {32, 4}) {
     if (size == 32 && compute_capability < 75) continue;

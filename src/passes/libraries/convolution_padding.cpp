@@ -1,5 +1,5 @@
 // Replaces padding that libraries do not support by pads and slices around the call. Libraries pad both ends of a
-// dimension alike, and have no base dilation.
+// dimension equally, and have no base dilation.
 //
 // Calls for the input's gradient take base dilation as the forward convolution's stride, calls for the filter's
 // gradient take window dilation.
@@ -59,7 +59,7 @@ void MakeForward(const WindowDim& d, WindowDim& legal, PaddingDim& input) {
 // result with the smaller p.
 void MakeInputGradient(const WindowDim& d, WindowDim& legal, PaddingDim& cut) {
   const int64_t low = d.size - 1 - d.pad_low, high = d.size - 1 - d.pad_high;
-  if (low < 0 || high < 0) return;  // The call does not support it.
+  if (low < 0 || high < 0) return;  // The call does not support negative padding.
   if (low - high >= 0 && low - high < d.base_dilation) return;
   const int64_t p = std::min(low, high);
   cut = {-(low - p), -(high - p), 0};

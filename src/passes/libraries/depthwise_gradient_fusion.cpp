@@ -19,7 +19,7 @@ constexpr int64_t kMostSums = 64;
 // Accumulators of each thread in one kernel. 49 sums do not fit into a thread's 255 registers.
 constexpr size_t kMostOfKernel = 25;
 
-// `count` indices o from `first` in [0, `size`), for which o * step + offset is in [0, `limit`).
+// The indices o in [0, size) for which o * step + offset is in [0, limit): `count` indices from `first` on.
 struct Reach {
   int64_t first = 0, count = 0, start = 0;  // `start` = first * step + offset.
 };

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// Also renumbers `batch` and `contracting`.
+// Transposes the operand, and renumbers `batch` and `contracting`.
 Instruction* Transposed(Instruction& dot, Instruction& operand, const std::vector<int64_t>& order,
                         std::vector<int64_t>* batch, std::vector<int64_t>* contracting) {
   std::vector<int64_t> sizes;

@@ -14,7 +14,7 @@
 namespace hlo {
 namespace {
 
-// Number of newest groups that each dot tries.
+// Number of the newest groups that a dot may join.
 constexpr int64_t kMostTries = 16;
 
 // A dot whose operand `side` is not shared and has one free dimension.
@@ -30,7 +30,7 @@ struct Member {
                           side == 0 ? attrs.lhs_contracting : attrs.rhs_contracting)
         .front();
   }
-  // Free dimensions of lhs come first in the result.
+  // The free dimension in the result, where those of lhs come first.
   int64_t ResultDimension() const {
     return side == 0 ? static_cast<int64_t>(dot->attrs<DotAttrs>().lhs_batch.size()) : dot->shape().rank() - 1;
   }

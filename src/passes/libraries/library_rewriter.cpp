@@ -37,10 +37,10 @@ struct Epilogue {
   Instruction* last;
 };
 
-// Whether a step may read `other`. A broadcast joins the members.
+// Whether a step may also read `other`. Adds a broadcast to `members`.
 bool TakesOperand(Instruction& other, const Shape& shape, std::vector<Instruction*>* members, bool* residual) {
   if (other.Is(Opcode::kBroadcast)) {
-    // A broadcast of a larger array would need a residual of full size.
+    // A broadcast of a matrix would be stored as a full residual.
     if (other.operand(0).shape().rank() > 1 || !std::is_sorted(other.dimensions().begin(), other.dimensions().end()))
       return false;
     members->push_back(&other);

@@ -20,7 +20,7 @@ struct Side {
   const std::vector<int64_t>* contracting;
 
   std::vector<int64_t> Free() const { return FreeDimensions(value->shape().rank(), *batch, *contracting); }
-  // Element i corresponds to element i of the other operand's list.
+  // Batch, then contracting dimensions, in the same order for both operands.
   std::vector<int64_t> Paired() const {
     std::vector<int64_t> dims = *batch;
     dims.insert(dims.end(), contracting->begin(), contracting->end());

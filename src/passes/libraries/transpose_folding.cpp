@@ -11,7 +11,7 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Reads x instead of transpose(x), if free dimensions keep their order and x is a batch of matrices.
+// Replaces operand transpose(x) by x, if free dimensions keep their order and x is a batch of matrices.
 bool FoldOperand(Instruction*& operand, std::vector<int64_t>& batch, std::vector<int64_t>& contracting) {
   if (!operand->Is(Opcode::kTranspose)) return false;
   const std::vector<int64_t>& order = operand->dimensions();

@@ -18,7 +18,7 @@ namespace {
 using enum ComparisonDirection;
 using Values = Writer::Values;
 
-// Each round squares the off-diagonal elements. More than ten have not been seen.
+// Off-diagonal elements shrink quadratically with each round. More than ten rounds have not been seen.
 constexpr double kMostRounds = 100;
 
 // The first two numbers of "lower,sort,rounds,tolerance". False if they are missing.
@@ -70,7 +70,7 @@ class Eigh {
   }
   Instruction* Diagonal(Writer& w) { return w.Compare(Indices(w, 0), kEq, Indices(w, 1)); }
 
-  // Mirrors the triangle that the call names.
+  // The symmetric matrix with the operand's lower or upper triangle.
   Instruction* Symmetric(Writer& w) {
     Instruction* const a = &call_.operand(0);
     DimensionsAttrs turned;
@@ -102,7 +102,7 @@ class Eigh {
       const Rotation rotation = RotationOf(body, parts[4], p, q);
       Instruction* const columns = Rotated(body, parts[4], rotation, p, q, 1);
       Instruction* const both = Rotated(body, columns, rotation, p, q, 0);
-      // The rotation makes it zero, except for rounding.
+      // The rotation makes the element zero, except for rounding.
       const auto clear = [&](Instruction* a, Instruction* row, Instruction* column) {
         Instruction* const old = Element(body, a, row, column);
         Instruction* const cleared = body.Select(rotation.needed, body.Constant(0, old->shape()), old);

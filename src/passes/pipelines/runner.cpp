@@ -39,8 +39,8 @@ Result<std::vector<const Rule*>> RulesOf(std::string_view flag, std::string_view
   return rules;
 }
 
-// Limit on a module's growth by a fixed point: factor * instructions + constant. Passes that expand, outline or unroll
-// add less.
+// Limit on the instructions of a module during a fixed point: kMostGrowth * instructions before + kGrowthOfAny. Passes
+// that expand, outline or unroll add less.
 constexpr int64_t kMostGrowth = 4, kGrowthOfAny = 10'000;
 
 template <class T>
@@ -219,7 +219,7 @@ class Runner {
                         .fusions = options_.fusions,
                         .notes = &report_.notes};
     if (const auto fuel = fuel_.find(&pass); fuel != fuel_.end()) context.fuel = &fuel->second;
-    // A run on a copy without the fault shows whether the fault has an effect.
+    // The pass also runs without the fault on a copy, which shows whether the fault has an effect.
     std::unique_ptr<Module> sound;
     if (injection_ && injection_->where.Matches(run, stages_) && !IsPlantedAlready()) {
       sound = module_.Clone();

@@ -1,17 +1,4 @@
-// A pipeline as text (`hlo help pipelines`):
-//
-//   // A comment.
-//   algsimp                                 a pass, by its registered name or class name
-//   fusion{instructions=128}                with options
-//   algsimp(fixed-point)                    again until it changes nothing; (fixed-point=9): at most 9 times
-//   pipeline simplification(fixed-point) {  a stage: a name for dumps, reports and switches
-//     cse, dce
-//   }
-//   simplification                          the stage of that name of the default pipeline
-//   if cc>=8.0 { ... }                      a gate
-//   todo(sharding-propagation)              a pass that XLA has and hlokit does not: skipped, and counted
-//
-// Items are separated by commas or line breaks.
+// A pipeline as text, with passes, stages and gates. `hlo help pipelines` explains the grammar.
 #ifndef HLO_PASSES_PIPELINES_TEXT_H_
 #define HLO_PASSES_PIPELINES_TEXT_H_
 

@@ -8,7 +8,6 @@
 
 namespace hlo {
 
-// Whether all operands and results are row-major.
 bool IsRowMajor(const Instruction& reduce);
 
 // A reduce with adjacent dimensions merged:
@@ -20,7 +19,7 @@ struct ReductionShape {
 };
 
 // Requires a row-major operand. False if neither the kept nor the reduced dimensions are adjacent, or if threads of a
-// warp would idle. Then one thread computes each sum.
+// warp would idle. Then a kernel computes each sum in one thread.
 bool IsRowOrColumnReduction(const Instruction& reduce, ReductionShape* shape);
 
 // Whether terms may be grouped arbitrarily, each group with the initial value. Not for float products: a group's

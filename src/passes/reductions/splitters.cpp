@@ -13,8 +13,8 @@ namespace {
 // Smallest dimension that gets a separate reduce, as in XLA.
 constexpr int64_t kSmallestSplit = 128;
 
-// Elements that a block sums without atomics (XLA): 16 for each of 1024 threads along rows, with up to 8 leading rows,
-// or 128 for each of 32 threads along columns.
+// Most elements that a block of XLA sums without atomics: in rows 16 for each of 1024 threads, in up to 8 batches, in
+// columns 128 for each of 32 threads.
 constexpr int64_t kRowElements = 16 * 1024, kRowBatch = 8, kColumnElements = 128 * 32;
 
 Shape Without(const Shape& shape, const std::vector<int64_t>& dimensions) {
@@ -95,12 +95,13 @@ Result<Instruction*> InTreeOfTwo(Instruction& inst, const PassContext& context) 
   std::vector<int64_t> reduced = inst.attrs<ReduceAttrs>().dimensions;
   std::ranges::sort(reduced);
   const bool batched = reduced.size() == 2 && reduced[0] == 0 && reduced[1] > 1;
-  if (reduced.size() != 1 && !batched) return nullptr;  // Neighbours were merged before.
+  if (reduced.size() != 1 && !batched) return nullptr;  // Adjacent reduced dimensions were merged before.
   const int64_t dim = reduced.back();
   if (batched && parts.major > kRowBatch) return InTwo(inst, dim);
   if (parts.is_row ? parts.minor <= kRowElements : parts.middle <= kColumnElements) return nullptr;
   Instruction* const rows = InRootRows(inst, dim);
-  // The inner reduce of rows takes neighbours. For columns it takes the outer dimension, to read whole rows of memory.
+  // The first reduce of a row adds neighbours. For columns it adds along the outer dimension, to read whole rows of
+  // memory.
   const int64_t inner = parts.is_row ? dim + 1 : dim;
   std::vector<int64_t> first = {inner};
   if (batched) first.insert(first.begin(), 0);

@@ -11,7 +11,7 @@ AtomsByFactor AtomsByFactorOf(const FactorRule& rule, const LeafFactors& leaf, c
     for (size_t k = 0; k < factors.size() && !left.empty(); ++k) {
       int64_t rest = rule.factors[factors[k]].size;
       const bool is_last = k + 1 == factors.size();
-      // A minor factor is split only if the major one has one index on each device.
+      // A more minor factor is split only if each device has a single index of the more major one.
       while (!left.empty() && (is_last || (rest > 1 && rest % axes.atoms()[left[0]].size == 0))) {
         rest /= axes.atoms()[left[0]].size;
         by_factor[factors[k]].push_back(left[0]);

@@ -13,7 +13,7 @@ namespace hlo {
 // The atoms of each factor of a rule, the major one first.
 using AtomsByFactor = std::vector<std::vector<uint8_t>>;
 
-// Leaves out atoms that split no factor as a whole, and the minor ones behind them.
+// Leaves out atoms that do not divide a factor, and the minor ones behind them.
 AtomsByFactor AtomsByFactorOf(const FactorRule& rule, const LeafFactors& leaf, const ArraySplit& split,
                               const Axes& axes);
 

@@ -14,20 +14,20 @@ namespace hlo {
 
 struct Halo {
   int64_t parts = 1;
-  int64_t own = 0;                // Rows of each part, with padding of the last ones.
-  bool is_mirrored = false;       // Part p reads around part parts - 1 - p instead of p.
-  int64_t before = 0, after = 0;  // Received from the parts before and after.
+  int64_t own = 0;                // Rows of each part. The last parts have padding.
+  bool is_mirrored = false;       // Part p reads rows around part number parts - 1 - p instead of p.
+  int64_t before = 0, after = 0;  // Rows received from the parts before and after.
   int64_t low = 0, high = 0;      // Rows without data that are needed beyond `before` and `after`.
   int64_t rows = 0;               // Rows read by each part.
   int64_t first = 0, step = 0;    // Part p reads from row first + step * p of the whole.
   int64_t start = 0,
-          shift = 0;  // This is row start + shift * p of `low`, `before`, `own`, `after` and `high` together.
+          shift = 0;  // The first row read is row start + shift * p of low, before, own, after and high, concatenated.
   // Whether some part reads outside of the whole.
   bool reads_below = false, reads_above = false;
 
   bool IsLocal() const { return !is_mirrored && before == 0 && after == 0; }
   bool IsMasked() const { return reads_below || reads_above; }
-  // By collectives, on one device.
+  // Rows that one device receives by collectives.
   int64_t RowsReceived() const { return before + after + (is_mirrored ? own : 0); }
 };
 

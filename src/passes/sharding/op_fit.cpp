@@ -58,17 +58,17 @@ class Fitting {
   struct Tensor {
     const Shape* shape;
     const LeafFactors* factors;
-    ArraySplit split;  // The present split of an operand or the wanted split of a result.
+    ArraySplit split;  // The present split of an operand, or the split that a result shall get.
     bool is_result;
   };
   static inline const LeafFactors kNoFactors;
-  static constexpr double kImpossible = 1e30;  // Cost of a change without a plan.
+  static constexpr double kImpossible = 1e30;  // Cost of a change of split that has no plan.
 
   void Add(const Shape& shape, const LeafFactors& factors, const ArraySplit& split, bool is_result) {
     tensors_.push_back({&shape, &factors, split, is_result});
   }
 
-  // The seed tensor's atoms, and compatible atoms of other tensors, the largest tensor first.
+  // The atoms of tensor `seed`, and compatible atoms of other tensors, the largest tensor first.
   AtomsByFactor Assigned(size_t seed) const {
     std::vector<size_t> order(tensors_.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -94,8 +94,8 @@ class Fitting {
     return assigned;
   }
 
-  // The seed tensor's atoms. Those that split no factor, or no free one, split the largest free factor that their
-  // number of parts divides. nullopt if there are none.
+  // The atoms of tensor `seed`, but those that split no free factor are moved to the largest unsplit free factor that
+  // they divide. nullopt if there are no such atoms or no such factor.
   std::optional<AtomsByFactor> MovedToFree(size_t seed) const {
     if (!tensors_[seed].shape->IsArray()) return std::nullopt;
     AtomsByFactor assigned = AtomsByFactorOf(rule_, *tensors_[seed].factors, tensors_[seed].split, axes_);
@@ -158,7 +158,7 @@ class Fitting {
     });
   }
 
-  // Each part of a gather has all rows of a slice or none.
+  // Whether an indexed factor may be split. Each part must have all rows of a gather's slice or none.
   bool MayLook(const Factor& factor) const {
     if (!PickType(inst_.shape().type())) return false;
     return inst_.Is(Opcode::kGather) ? factor.index->width == 1 : HasScalarIndex(factor);
@@ -167,7 +167,7 @@ class Fitting {
     return inst_.Is(Opcode::kScatter) || inst_.operand(factor.index->operand).shape().rank() == 0;
   }
 
-  // Whether no dimension has other factors beside it.
+  // Whether each dimension with factor f has no other factor.
   bool IsAlone(size_t f) const {
     for (const Tensor& tensor : tensors_) {
       for (const DimFactors& dim : *tensor.factors) {
@@ -177,8 +177,8 @@ class Fitting {
     return true;
   }
 
-  // A part of a dimension is contiguous only if the major factors have one index in it. Repeats until nothing is
-  // dropped, because a dropped factor may be a major one of another tensor.
+  // A part of a dimension is contiguous only if the factors before the last split one have a single index in it. Drops
+  // other atoms. Repeats until nothing is dropped, because a dropped factor may precede another in a different tensor.
   void DropMinorFactors(AtomsByFactor& assigned) const {
     for (bool dropped = true; dropped;) {
       dropped = false;
@@ -197,7 +197,8 @@ class Fitting {
     }
   }
 
-  // A convolution's split kernel reads a dimension that also has the window's positions.
+  // Drops other factors in dimensions that a split sum reads by windows: a convolution with a split kernel cannot split
+  // the positions of the window, too.
   void DropOverlaps(AtomsByFactor& assigned) const {
     for (size_t f = 0; f < assigned.size(); ++f) {
       if (rule_.factors[f].kind != FactorKind::kSum || assigned[f].empty()) continue;
@@ -207,7 +208,7 @@ class Fitting {
     }
   }
 
-  // Splits operands along dimensions that a sum's windows read.
+  // Splits the operands along dimensions that windows of a split sum read.
   void SplitReadDims(OpFit& fit) const {
     for (size_t f = 0; f < fit.atoms.size(); ++f) {
       if (rule_.factors[f].kind != FactorKind::kSum) continue;
@@ -267,8 +268,8 @@ class Fitting {
     return fit;
   }
 
-  // Bytes of results of the op's own collectives: rows of windows, and parts' results that a reduce's own computation
-  // combines.
+  // Bytes of the results of collectives within the op: rows of windows, and parts' results that a reduce's own
+  // computation combines.
   double BytesInOp(const OpFit& fit) const {
     double bytes = 0;
     for (size_t f = 0; f < fit.atoms.size(); ++f) {
@@ -295,7 +296,7 @@ class Fitting {
     if (!inst_.Is(Opcode::kShuffle)) return HaloOf(factor, read, elements, parts)->RowsReceived();
     if (&read != &factor.windows[0]) return 0;
     const int64_t own = elements / parts, start = -read.window.pad_low;
-    const int64_t first = own - start % own;  // Rows of the part with the first row.
+    const int64_t first = own - start % own;  // Number of rows from the first row to the end of its part.
     return (start / own == 0 ? 0 : first) + (start / own + 1 == parts ? 0 : own - first);
   }
 

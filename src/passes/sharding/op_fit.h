@@ -18,17 +18,17 @@ struct OpFit {
   AtomsByFactor atoms;
   std::vector<ArraySplit> operands;  // Tuples and tokens have rank 0.
   std::vector<ArraySplit> results;   // Indexed by leaf. Pending along the sums' atoms.
-  // On a device: bytes of results of collectives before and after the op, and the op's time as bytes that a link sends
-  // meanwhile.
+  // In bytes, for one device: results of collectives before, in and after the op, and what a link sends in the op's
+  // time.
   double cost = 0;
 };
 
-// Chooses among no split and the splits that follow from one operand or result: the least cost, then the most parts.
-// Scan factors stay whole.
+// Of no split and the splits that follow from one operand or result, chooses the cheapest, then the one with most
+// parts. Scan factors stay whole.
 OpFit FitOp(const Instruction& inst, const FactorRule& rule, std::span<const ArraySplit> operands,
             std::span<const ArraySplit> results, const Axes& axes, ReshardPlans& plans);
 
-// The integer type in which one device's value and the others' zeros are added, if any.
+// The integer type in which the bits of one device's value and the others' zeros are added, if any.
 std::optional<PrimitiveType> PickType(PrimitiveType type);
 // The element that changes no result of a dot, convolution, reduce or reduce-window, if known.
 std::optional<Literal> NeutralElementOf(const Instruction& inst);

@@ -47,7 +47,7 @@ Instruction& PartWriter::InType(Instruction& value, PrimitiveType type) {
   return Add(Opcode::kConvert, value.shape().WithType(type), {&value});
 }
 
-// A narrow type may not have the number `most`.
+// A narrow type may be unable to represent `most`.
 Instruction& PartWriter::Clamped(Instruction& narrow, int64_t most) {
   Instruction& index = ByteWidth(narrow.shape().type()) < 4 ? InType(narrow, PrimitiveType::kS32) : narrow;
   const PrimitiveType type = index.shape().type();
@@ -108,7 +108,7 @@ Instruction& PartWriter::Numbered(PrimitiveType type, int64_t count, Instruction
   return Add(Opcode::kAdd, shape, {&numbers, &Everywhere(first, shape)});
 }
 
-// Counts in a type that holds all numbers, so that each is rounded once.
+// Counts in a type that represents all numbers, so that each is rounded once.
 Instruction& PartWriter::IotaInPart(int64_t dim, const Shape& part, const Atoms& atoms) {
   const int64_t size = part.dim(dim);
   const PrimitiveType type = IndexType(size * axes_.SizeOf(atoms));
@@ -139,7 +139,7 @@ Instruction& PartWriter::WithoutPadding(Instruction& part, int64_t dim, int64_t 
 
 // ---- Windows --------------------------------------------------------------------------------------------------------
 
-// `target` gives the receiver's part number, which may be out of range.
+// Part p is sent to part target(p), or not at all if that is out of range.
 Instruction& PartWriter::Permuted(Instruction& value, const Atoms& atoms,
                                   const std::function<int64_t(int64_t)>& target) {
   const int64_t parts = axes_.SizeOf(atoms);
@@ -204,7 +204,7 @@ Instruction& PartWriter::WindowRows(Instruction& part, int64_t dim, int64_t size
   return Select(Along(*is_row, dim, read.shape()), read, Everywhere(*padding, read.shape()));
 }
 
-// Operand k begins where the rows of its windows have the number 0.
+// From its row 0 on, operand k follows the operands before it.
 Instruction& PartWriter::PartOfConcatenation(std::span<Instruction* const> rows, std::span<const Halo> halos,
                                              int64_t dim, const Atoms& atoms) {
   Instruction* value = rows[0];
@@ -251,7 +251,7 @@ Instruction& PartWriter::IndicesInPart(Instruction& narrow, const FactorIndex& i
   return Select(Along(is_component, index.vector_dim, shape), in_part, indices);
 }
 
-// The component of each index vector, without the dimension of the vectors.
+// One component of all index vectors, as an array without the dimension of the vectors.
 Instruction& PartWriter::Component(Instruction& indices, const FactorIndex& index) {
   if (index.vector_dim >= indices.shape().rank()) return indices;
   Instruction& component = Rows(indices, index.vector_dim, index.component, 1);
@@ -281,7 +281,7 @@ Instruction& PartWriter::GatheredInPart(Instruction& result, Instruction& indice
   return Select(is_found, result, Everywhere(ZeroBits(result.shape().type()), result.shape()));
 }
 
-// Clamped to the whole, then counted from the part's first row.
+// The start, clamped in the whole array, then counted from the part's first row.
 Instruction& PartWriter::StartInPart(Instruction& start, int64_t size, int64_t width, int64_t own, const Atoms& atoms) {
   Instruction& in_whole = Clamped(start, size - width);
   const PrimitiveType counted = IndexType(2 * size);

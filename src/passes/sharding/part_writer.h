@@ -44,9 +44,9 @@ class PartWriter {
   Instruction& Linear(PrimitiveType type, int64_t first, int64_t step, const Atoms& atoms);
   // The device's part of an iota that is split along its iota_dimension.
   Instruction& IotaInPart(int64_t dim, const Shape& part, const Atoms& atoms);
-  // The identity of `reducer` on all devices but the first part's.
+  // `value` on the devices with the first part, the identity of `reducer` on all others.
   Result<Instruction*> WithIdentity(Instruction& value, Opcode reducer, const Atoms& atoms);
-  // Replaces rows behind the last one of the whole, which has `size` rows.
+  // Replaces rows that lie behind the last row of the whole array, which has `size` rows.
   Instruction& WithoutPadding(Instruction& part, int64_t dim, int64_t size, const Literal& padding, const Atoms& atoms);
 
   // The rows that the windows of the device's part read. `padding` is the value of rows outside of the whole. It may be
@@ -56,27 +56,26 @@ class PartWriter {
   // The device's part of a concatenation, from the rows of all windows of each operand.
   Instruction& PartOfConcatenation(std::span<Instruction* const> rows, std::span<const Halo> halos, int64_t dim,
                                    const Atoms& atoms);
-  // The part `start` rows later in the whole, whose first row follows its last.
+  // The part of the rotated array, whose row i is row i + start of the whole, cyclically.
   Instruction& Rotated(Instruction& part, int64_t dim, int64_t start, const Atoms& atoms);
 
-  // Counts indices of a dimension of `size` elements from the first element of the device's part.
+  // Makes indices of a dimension of `size` elements relative to the first element of the device's part.
   Instruction& IndicesInPart(Instruction& indices, const FactorIndex& index, int64_t size, const Atoms& atoms);
-  // Sets a gather's result to zeros where an index is outside of the device's part. `indices` count from its first
-  // element.
+  // Sets a gather's result to zeros where an index is outside of the device's part. `indices` are from IndicesInPart.
   Instruction& GatheredInPart(Instruction& result, Instruction& indices, const FactorIndex& index, int64_t size,
                               const Atoms& atoms);
   // The rows that a dynamic-slice of the whole selects, with zeros for rows outside of the device's part.
   Instruction& SlicedInPart(Instruction& part, int64_t dim, int64_t size, Instruction& start, int64_t width,
                             const Atoms& atoms);
   struct PartUpdate {
-    Instruction* rows;      // Rows of the update that meet the part, in the place of `start`.
-    Instruction* start;     // The first row in the part.
+    Instruction* rows;      // The update's rows that overlap the part, to be written from `start` on.
+    Instruction* start;     // The first row of the part that is written.
     Instruction* is_valid;  // pred[rows]: whether the update has this row.
   };
   PartUpdate UpdateInPart(Instruction& update, int64_t dim, int64_t size, Instruction& start, const Atoms& atoms);
 
  private:
-  // The value of the device `distance` parts before, or zeros.
+  // The value of the device with the part `distance` parts before, or zeros if there is none.
   Instruction& FromPart(Instruction& value, const Atoms& atoms, int64_t distance);
   Instruction& FromMirroredPart(Instruction& value, const Atoms& atoms);
   Instruction& Permuted(Instruction& value, const Atoms& atoms, const std::function<int64_t(int64_t)>& target);

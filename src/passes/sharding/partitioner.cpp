@@ -49,7 +49,7 @@ bool IsRegionBorder(const Instruction& inst) {
   return marker == Marker::kShard || marker == Marker::kWhole;
 }
 
-// The devices would all give the whole value as their term of the sum.
+// Refuses an unreduced sharding: all devices would give the whole value as their term of the sum.
 Status CheckWholeTerm(const Instruction& inst, const ArraySplit& split) {
   if (split.pending.empty()) return {};
   FAIL(Refused(inst, "has an unreduced sharding, but each device has the whole value, not a term of the sum"));
@@ -60,7 +60,7 @@ bool SharesShape(const InputOutputAlias& alias, const Computation& entry) {
   return Compatible(SubShape(parameter, alias.parameter_index), SubShape(entry.root().shape(), alias.output));
 }
 
-// An axis of a manual region splits no dimension of the values there.
+// Refuses an axis that is manual for one value and splits another.
 Status CheckManual(const Instruction& inst, std::span<const ArraySplit> operands, std::span<const ArraySplit> results) {
   AxisSet manual, used;
   for (const std::span<const ArraySplit> splits : {operands, results}) {
@@ -73,7 +73,8 @@ Status CheckManual(const Instruction& inst, std::span<const ArraySplit> operands
   FAIL(Refused(inst, "has a value that is manual along an axis, and a value that this axis splits"));
 }
 
-// Drops the other axes in dimensions where uneven parts of the whole are not parts of the region's array.
+// Drops axes that are not manual from unevenly split dimensions, where parts of the whole are not parts of the region's
+// array.
 ArraySplit EvenAtBorder(const ArraySplit& split, AxisSet manual, const Shape& whole, const Axes& axes) {
   ArraySplit result(split.rank());
   for (int64_t dim = 0; dim < split.rank(); ++dim) {
@@ -97,8 +98,8 @@ AxisSet ManualAtoms(const Instruction& border, const Axes& axes) {
   return manual;
 }
 
-// A split of the whole, seen from a region in which these axes are manual. It gets the manual axes of `like`, because
-// propagation misses some values of a region.
+// The split of an array, as seen in a region where the axes `manual` are manual. The result gets the manual axes of
+// `like`, because propagation misses some values of a region.
 ArraySplit WithManual(const ArraySplit& split, AxisSet manual, const ArraySplit& like) {
   ArraySplit result(split.rank());
   result.manual = like.manual;
@@ -118,7 +119,7 @@ void CopyCommon(const Instruction& from, Instruction& to) {
   to.SetCommon(std::move(common));
 }
 
-// Outside of manual regions, all devices have one value.
+// Refuses partition-id outside of manual regions, where all devices have one value.
 Status CheckPartitionIds(const Module& module) {
   const Instruction& root = module.entry().root();
   const Instruction* const id = PartitionIdsOf(module)[root.id()];
@@ -565,7 +566,7 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
     const int64_t count = axes_.SizeOf(atoms);
     if (count == 1) continue;
     const Factor& factor = rule.factors[f];
-    // The first part is a whole one.
+    // The first part has no padding.
     parts.push_back(*PartOf(rule, static_cast<int64_t>(f), count, 0));
     parts.back().has_padding_rows = true;
     TRY(AdjustOperands(local, writer, inst, rule, static_cast<int64_t>(f), atoms, operands));

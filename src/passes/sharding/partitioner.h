@@ -49,7 +49,7 @@ class Partitioner {
     Computation& to;
     DeviceDigits digits;
     std::unordered_map<const Instruction*, Instruction*> values;
-    // Values in other splits, so that ops with equal needs share a change.
+    // Values that were brought to another split, for further ops that need the same split.
     std::vector<std::pair<std::pair<const Instruction*, ArraySplit>, Instruction*>> resharded;
   };
 
@@ -61,12 +61,12 @@ class Partitioner {
   Result<Instruction*> RegionBorder(Local& local, const Instruction& inst);
   Result<Instruction*> GspmdRegionBorder(Local& local, const Instruction& inst);
   Result<Instruction*> ComputedInParts(Local& local, const Instruction& inst);
-  // Gives the operands the form that the op's part needs along a split factor.
+  // Changes the operands so that the op can compute its part along a split factor.
   Status AdjustOperands(Local& local, PartWriter& writer, const Instruction& inst, const FactorRule& rule,
                         int64_t factor, const Atoms& atoms, std::vector<Instruction*>& operands);
   Status MaskPadding(PartWriter& writer, const Instruction& inst, const FactorRule& rule, int64_t factor,
                      const Atoms& atoms, std::vector<Instruction*>& operands);
-  // Reduces the parts' results, which are one behind the other.
+  // Gathers the parts' results and reduces them with the op's own computation.
   Result<Instruction*> ReducedOverParts(Local& local, PartWriter& writer, const Instruction& inst, const OpFit& fit,
                                         const Atoms& atoms, Instruction& value, std::span<Instruction* const> operands);
   // The value of the one device that has it. Other devices add zeros. The sum of bits keeps -0 and NaN.

@@ -38,7 +38,8 @@ size_t CommonPrefix(std::span<const uint8_t> a, std::span<const uint8_t> b) {
   return static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-// Parts may be uneven if padding adds at most a quarter of the elements. Factors beside others must be even.
+// Parts may be uneven if padding adds at most a quarter of the elements, and if the factor shares no dimension
+// (`is_alone`).
 bool MaySplit(int64_t size, int64_t parts, bool is_alone) {
   if (size % parts == 0) return true;
   return is_alone && 4 * ((size + parts - 1) / parts * parts) <= 5 * size;
@@ -87,7 +88,7 @@ Propagation::Propagation(const Module& module)
 // ---- Stated splits --------------------------------------------------------------------------------------------------
 
 void Propagation::ReadStated() {
-  // Statements of the entry, which the caller knows, precede others about the same value.
+  // The entry first: the first statement about a value holds, and the caller knows the entry's.
   for (const Instruction* inst : module_.entry().instructions()) ReadStatedOf(*inst);
   for (const Computation* computation : module_.Computations()) {
     if (computation->IsEntry()) continue;
@@ -112,7 +113,8 @@ void Propagation::ReadStatedOf(const Instruction& inst) {
       continue;
     }
     if (state.stated_by != nullptr) {
-      // Shardy's attribute is the source of sharding=.
+      // The first statement about a value holds, unless a later one is Shardy's: sharding= is made from Shardy's
+      // attribute.
       const bool is_ignored = stated[leaf]->by == StatedBy::kSharding;
       if (state.split != *split)
         conflicts_.push_back(is_ignored ? ConflictText(inst, *split, *state.stated_by, state.split)
@@ -133,7 +135,7 @@ std::string Propagation::ConflictText(const Instruction& ignored, const ArraySpl
              axes_.Text(split), " for the same value");
 }
 
-// Unstated parameters and results stay whole, unless the header allows other splits.
+// Unstated parameters and results of the entry stay whole, unless the header allows propagation to them.
 void Propagation::CloseBorders() {
   const auto close = [&](const Instruction& inst, int64_t first, const PropagationFlags& flags, int64_t count) {
     const std::vector<bool> allowed = FlagsOf(flags, count);
@@ -214,7 +216,7 @@ bool Propagation::Step(Op& op, bool aggressive) {
   return changed;
 }
 
-// Inside a manual region all values are parts along its axes.
+// If one value of an op is in a manual region, all are parts along the region's axes.
 bool Propagation::SpreadManual(const Op& op) {
   if (MarkerOf(*op.inst) != Marker::kNone) return false;
   AxisSet manual;
@@ -251,7 +253,7 @@ AtomsByFactor Propagation::WantedByFactor(const Op& op, const std::vector<AtomsB
       weight[f] = std::max(weight[f], bytes);
     }
   }
-  // An atom splits one factor.
+  // An atom may split only one factor.
   for (size_t f = 0; f < count; ++f) {
     for (size_t g = 0; g < count; ++g) {
       if (f == g) continue;

@@ -1,8 +1,8 @@
 // Decides the split of every value from the splits that a module states.
 //
-// Each op has a factor rule (ir/factors). Along each factor, its arrays get the atoms of the array with the most parts.
-// Splits only grow, so the propagation ends. Source: the design of Shardy's propagation, with op priorities, and a
-// basic and an aggressive strategy for conflicts.
+// Each op has a factor rule (ir/factors). Along each factor, all arrays of the op get the atoms of the array with the
+// most parts. Splits only grow, so the propagation ends. Source: the design of Shardy's propagation, with op
+// priorities, and a basic and an aggressive strategy for conflicts.
 #ifndef HLO_PASSES_SHARDING_PROPAGATION_H_
 #define HLO_PASSES_SHARDING_PROPAGATION_H_
 
@@ -30,7 +30,8 @@ class Propagation {
   const ArraySplit& SplitOf(const Instruction& inst, int64_t leaf) const {
     return states_[classes_.Of(inst, leaf)].split;
   }
-  // Ignored stated shardings. Misfits do not fit the mesh. Conflicts contradict another statement about the same value.
+  // Sentences on ignored shardings. Misfits do not fit the mesh. Conflicts contradict another statement about the same
+  // value.
   const std::vector<std::string>& misfits() const { return misfits_; }
   const std::vector<std::string>& conflicts() const { return conflicts_; }
 
@@ -54,7 +55,7 @@ class Propagation {
     FactorRule rule;
     std::vector<Tensor> tensors;
     int level = 0;
-    int64_t seen[2] = {-1, -1};  // The step that last compared its tensors, by strategy.
+    int64_t seen[2] = {-1, -1};  // By strategy (basic, aggressive): the step that last compared the tensors.
   };
   using Atoms = std::vector<uint8_t>;
 

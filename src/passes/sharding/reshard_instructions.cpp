@@ -126,7 +126,7 @@ AtomList AtomsOf(const std::vector<DimAtoms>& changes) {
   return all;
 }
 
-// The numbers of the devices of all replicas, in the order of the mesh.
+// The device numbers of all replicas, in mesh order.
 DeviceOrder OrderOf(const Axes& axes, int64_t replicas) {
   const int64_t devices = axes.devices();
   if (!axes.IsListed()) return CountingOrder(devices * replicas);
@@ -136,7 +136,8 @@ DeviceOrder OrderOf(const Axes& axes, int64_t replicas) {
   return order;
 }
 
-// Groups of devices that differ only in these atoms, the major one first. Several replicas are the mesh's major axis.
+// Groups of devices that differ only in these atoms, the major atom first. Several replicas become the major axis of
+// the mesh.
 ReplicaGroups GroupsAlong(const Axes& axes, const AtomList& atoms, int64_t replicas) {
   MeshGroups groups;
   std::vector<MeshAxis>& mesh_axes = groups.mesh.axes;
@@ -152,7 +153,7 @@ ReplicaGroups GroupsAlong(const Axes& axes, const AtomList& atoms, int64_t repli
   return {std::move(groups)};
 }
 
-// The part that the device at a position holds, and the devices among which a move exchanges it.
+// Identifies the part of the device at this mesh position, and the devices that exchange parts.
 std::vector<int64_t> PlaceOf(const Axes& axes, AxisSet exchanging, const ArraySplit& split, int64_t position) {
   const auto append_digit = [&](int64_t& number, int atom) {
     const auto& [size, stride, name] = axes.atoms()[atom];
@@ -166,7 +167,7 @@ std::vector<int64_t> PlaceOf(const Axes& axes, AxisSet exchanging, const ArraySp
   return place;
 }
 
-// Devices that already have their part keep it. Copies of a part are assigned in mesh order.
+// Devices that already have their part keep it. Devices with equal parts send in mesh order.
 ListOfLists PermutePairs(const Axes& axes, const Move& move) {
   const auto before = [&](int64_t position) { return PlaceOf(axes, move.atoms, move.before, position); };
   const auto after = [&](int64_t position) { return PlaceOf(axes, move.atoms, move.after, position); };
@@ -393,7 +394,7 @@ class MoveWriter {
     return BlocksMerged(writer_, x, Blocks(axes_, removed, block));
   }
 
-  // For ops whose ids are devices. All-to-all and collective-permute take partitions.
+  // For collectives whose ids are devices. Those of all-to-all and collective-permute are partitions.
   CollectiveAttrs GroupsOfDevices(const AtomList& atoms) {
     CollectiveAttrs attrs;
     attrs.channel_id = supply_.NextChannel();

@@ -20,7 +20,7 @@ class ValueClasses {
 
   int count() const { return count_; }
   int Of(const Instruction& inst, int64_t leaf) const { return class_of_[first_leaf_[inst.id()] + leaf]; }
-  // Whether the classes tie all operands and results, so that the instruction needs no factor rule.
+  // Whether all operands and results share classes with others, so that no factor rule is needed.
   static bool TiesAll(const Instruction& inst);
 
  private:

@@ -39,7 +39,7 @@ Result<Instruction*> FaultSwappedPermutation(Instruction& inst, const PassContex
   std::vector<int64_t> composed;
   for (const int64_t d : inner->dimensions()) composed.push_back(inst.dimensions()[d]);
   for (size_t i = 0; i < composed.size(); ++i) {
-    if (x->shape().dim(composed[i]) != inst.shape().dim(i)) return nullptr;  // The shape would be wrong too.
+    if (x->shape().dim(composed[i]) != inst.shape().dim(i)) return nullptr;  // The shape would be wrong, too.
   }
   return Replace(inst, Opcode::kTranspose, {x}, DimensionsAttrs{composed});
 }

@@ -56,7 +56,7 @@ std::vector<int64_t> Iota(int64_t count) {
   return numbers;
 }
 
-// The transpose from dot(b, a) to dot(a, b). `lhs` and `rhs` count free dimensions of a and b.
+// The permutation from dot(b, a) to dot(a, b). `lhs` and `rhs` count free dimensions of a and b.
 std::vector<int64_t> SwappedOrder(int64_t batch, int64_t lhs, int64_t rhs) {
   std::vector<int64_t> order = Iota(batch + lhs + rhs);
   std::rotate(order.begin() + batch, order.begin() + batch + rhs, order.end());
@@ -78,7 +78,7 @@ Result<Instruction*> ParameterToTheRight(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kTranspose, {dot}, DimensionsAttrs{order});
 }
 
-// Dimension i of x becomes dimension places[i]. Null if the places do not ascend.
+// Broadcasts x to `shape`: dimension i becomes dimension places[i]. Null if the places do not ascend.
 Instruction* BroadcastTo(Instruction& inst, const Shape& shape, Instruction& x, const std::vector<int64_t>& places) {
   if (!std::ranges::is_sorted(places)) return nullptr;
   if (SameDims(x.shape(), shape)) return &x;

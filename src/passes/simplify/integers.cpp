@@ -74,7 +74,7 @@ Result<Instruction*> RemainderOfShiftedIota(Instruction& inst, const PassContext
   return Replace(inst, Opcode::kRemainder, {iota, &inst.operand(1)});
 }
 
-// For > and >= the larger constant stays.
+// For > and >=, the comparison with the larger constant stays.
 Result<Instruction*> AndOfBounds(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!m::And(m::Compare(&a), m::Compare(&b))(&inst) || a == b || &a->operand(0) != &b->operand(0)) return nullptr;
@@ -155,8 +155,8 @@ Result<Instruction*> CompareOfShifted(Instruction& inst, const PassContext&) {
                  inst.attributes());
 }
 
-// Sums, differences and products wrap. Quotients and remainders of unsigned numbers fit the narrow type. In every type
-// x / 0 is all ones and x % 0 is x.
+// Sums, differences and products wrap. Quotients and remainders of unsigned numbers fit the narrow type. In every type,
+// x / 0 has all bits set, and x % 0 is x.
 Result<Instruction*> NarrowArithmetic(Instruction& inst, const PassContext&) {
   const PrimitiveType type = inst.shape().type();
   if (!IsInteger(type) || BitWidth(type) < 8) return nullptr;

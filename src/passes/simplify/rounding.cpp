@@ -11,8 +11,8 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-// Some rules have a row that rounds, for floats and complex numbers, and an exact row for integers. Whether `inst` has
-// the types of the row that kRounds selects.
+// Whether `inst` has the types of a rule's row. Some rules have two rows: one that rounds (kRounds), for floats and
+// complex numbers, and an exact one for integers.
 template <bool kRounds>
 bool IsOfRow(const Instruction& inst) {
   const PrimitiveType type = inst.shape().type();
@@ -21,7 +21,7 @@ bool IsOfRow(const Instruction& inst) {
 
 bool IsReal(const Instruction& inst) { return IsIeee(inst.shape().type()) && IsStaticOfOneType(inst); }
 
-// Excludes reciprocals and products near subnormal numbers, which devices may flush to zero.
+// Whether reciprocal and products are far from subnormal numbers, which devices may flush to zero.
 bool IsFarFromLimits(double value, PrimitiveType type) {
   const double most = type == PrimitiveType::kF16 ? 0x1p13 : 0x1p125;
   return std::fabs(value) <= most && std::fabs(value) >= 1 / most;

@@ -38,7 +38,7 @@ inline Instruction* Step(Instruction& inst, Opcode opcode, Shape shape, const st
                          Attributes attrs = NoAttrs()) {
   return &inst.computation().AddLike(inst, opcode, std::move(shape), operands, std::move(attrs));
 }
-// Another shape for the bytes of `x`: a reshape between row-major shapes, because reshapes can be fused, otherwise a
+// Gives the bytes of `x` another shape. Between row-major shapes this is a reshape, which can be fused, otherwise a
 // bitcast.
 inline Instruction* Recast(Instruction& inst, const Shape& shape, Instruction* x) {
   if (x->shape() == shape) return x;

@@ -20,8 +20,8 @@ Computation* ReducerOf(const Instruction& inst) {
   return inst.Is(Opcode::kReduce) ? inst.attrs<ReduceAttrs>().to_apply : inst.attrs<ReduceWindowAttrs>().to_apply;
 }
 
-// The op of a reduce of one static array in one type. nullopt for other reduces, and for reduces of the rule's other
-// row.
+// The op of a reduce of one static array in one type. nullopt for other reduces, and if the op's type belongs to the
+// rule's other row.
 template <bool kRounds>
 std::optional<Opcode> OpOfRow(const Instruction& inst) {
   if (inst.operand_count() != 2 || !IsStaticOfOneType(inst)) return std::nullopt;
@@ -34,7 +34,7 @@ std::optional<Opcode> OpOf(const Instruction& inst) {
   return op ? op : OpOfRow<true>(inst);
 }
 
-// Whether a second use of `init` leaves the result unchanged.
+// Whether combining `init` a second time leaves the result unchanged.
 bool MayStartAgain(const Instruction& init, Opcode op) { return IsIdempotent(op) || IsNeutral(init, op); }
 
 bool SameConstant(const Instruction& a, const Instruction& b) {
@@ -177,7 +177,7 @@ Result<Instruction*> SumOfNegated(Instruction& inst, const PassContext&) {
                  {Reduced(inst, negated.operand(0), inst.operand(1), attrs.dimensions, attrs.to_apply)});
 }
 
-// Whether the reducer keeps the larger (for kMinimum the smaller) first component, and NaN.
+// Whether the reducer selects the larger (for kMinimum the smaller) first component, or a NaN.
 bool KeepsExtreme(const Computation& reducer, Opcode extreme) {
   if (!reducer.root().Is(Opcode::kTuple) || reducer.parameters().size() != 4) return false;
   Instruction &a = reducer.parameter(0), &b = reducer.parameter(2);
@@ -207,7 +207,7 @@ bool HasNoDependencies(const Instruction& x) {
   return leaf.Is(Opcode::kConstant) || leaf.Is(Opcode::kParameter) || leaf.Is(Opcode::kIota);
 }
 
-// For floats the search may find a zero of the other sign. Only the first users of x are examined.
+// For floats, the argmax or argmin may find a zero of the other sign. Only the first users of x are examined.
 template <bool kOfFloats>
 Result<Instruction*> ExtremeBesideSearch(Instruction& inst, const PassContext&) {
   constexpr int kMostUsers = 8;
@@ -220,7 +220,7 @@ Result<Instruction*> ExtremeBesideSearch(Instruction& inst, const PassContext&) 
   for (Instruction* user : x.users()) {
     if (++looked_at > kMostUsers) return nullptr;
     if (!user->Is(Opcode::kReduce) || user->operand_count() != 4 || &user->operand(0) != &x) continue;
-    // Other operands may depend on `inst`.
+    // Operands with dependencies may depend on `inst`.
     if (!HasNoDependencies(user->operand(1)) || !HasNoDependencies(user->operand(3))) continue;
     const auto& attrs = user->attrs<ReduceAttrs>();
     if (attrs.dimensions != inst.attrs<ReduceAttrs>().dimensions || !SameConstant(user->operand(2), inst.operand(1)) ||
@@ -262,8 +262,9 @@ Result<Instruction*> ReduceBelowBroadcast(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kBroadcast, {reduce}, DimensionsAttrs{kept});
 }
 
-// Whether n * x may replace n equal terms. Such additions round in one direction, so their sum may be wrong by n / 2
-// roundings. A check in a wider type accepts n * x. For f64 the check would take the less accurate sum as the truth.
+// Whether n * x may replace the sum of n equal terms. These additions round in one direction, so the sum may be wrong
+// by n / 2 roundings. A check in a wider type accepts n * x. For f64, the check would have only the less accurate sum
+// as reference.
 bool MayCountInstead(PrimitiveType type) { return type != PrimitiveType::kF64; }
 
 // For floats, the type must represent n.
@@ -350,7 +351,8 @@ Result<Instruction*> WindowOfAll(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {reduce});
 }
 
-// The padding moves to the reduce-window, which ignores it. A convert between pad and reduce-window moves to x.
+// The padding becomes padding of the window, which has no effect. In reduce-window(convert(pad(x))), the convert is
+// then applied to x.
 Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   Instruction *convert = nullptr, *pad = &inst.operand(0);

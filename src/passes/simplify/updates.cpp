@@ -239,8 +239,8 @@ Result<Instruction*> GatherOfScalar(Instruction& inst, const PassContext&) {
 
 constexpr int64_t kVerySmallGather = 4;  // XLA's very_small_gather_size.
 
-// Gathers single elements of a vector. As a gather clamps, negative indices select the first element, too large ones
-// the last.
+// Gathers single elements of a vector. Indices are clamped: negative ones select the first element, too large ones the
+// last.
 Result<Instruction*> GatherOfFew(Instruction& inst, const PassContext&) {
   Instruction &x = inst.operand(0), &indices = inst.operand(1);
   const auto& attrs = inst.attrs<GatherAttrs>();

@@ -20,7 +20,7 @@ bool OnlyMoves(const Instruction& x) {
   return kMovers.Has(x.opcode());
 }
 
-// Whether the conversion of a nonnegative value is nonnegative.
+// Whether a nonnegative value is still nonnegative after the conversion.
 bool ConvertKeepsSign(PrimitiveType from, PrimitiveType to) {
   if (IsFloat(to) || IsFloat(from)) return true;  // Conversions to a float round, those from a float saturate.
   if (from == PrimitiveType::kPred) return to != PrimitiveType::kS1;

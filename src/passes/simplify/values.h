@@ -24,10 +24,10 @@ bool IsLess(const Literal& a, const Literal& b);
 
 // Whether op(init, x) == x for all x except -0. `init` must be a constant or its broadcast.
 bool IsNeutral(const Instruction& init, Opcode op);
-// True for sums and products of floats.
+// Whether terms round: for sums and products of floats.
 bool OrderMatters(Opcode op, PrimitiveType type);
 
-// Whether integers from 0 to `count`, inclusive, are exact.
+// Whether the type represents all integers from 0 to `count`, inclusive.
 bool HoldsCount(PrimitiveType type, int64_t count);
 
 // Whether `x` is an iota of integers that does not wrap.
@@ -36,9 +36,9 @@ bool IsCountThatFits(const Instruction& x);
 // f8e8m0fnu has no sign: its negation gives NaN.
 inline bool HasNegatives(PrimitiveType type) { return type != PrimitiveType::kF8E8M0FNU; }
 
-// Whether operands and result are static arrays. Dynamic dimensions may have fewer elements than their bounds.
+// Whether operands and result are arrays without dynamic dimensions.
 bool IsStatic(const Instruction& inst);
-// Also requires one type, because HLO allows mixed float types for some ops.
+// Also requires that all have one type, because HLO allows mixed float types for some ops.
 bool IsStaticOfOneType(const Instruction& inst);
 
 // Types with infinities, signed zeros and enough range for a reciprocal.

@@ -244,7 +244,7 @@ Result<Instruction*> ReshapeOfIota(Instruction& inst, const PassContext&) {
 Result<Instruction*> ChainToItself(Instruction& inst, const PassContext&) {
   constexpr int kLongest = 8;
   if (!IsStatic(inst)) return nullptr;
-  // The current value's dimensions, as numbers of dimensions of `inst`, without size 1.
+  // The dimensions of `at`, as numbers of dimensions of `inst`, without those of size 1.
   std::vector<int64_t> order;
   for (const int64_t size : inst.shape().dims()) {
     if (size != 1) order.push_back(static_cast<int64_t>(order.size()));
