@@ -80,7 +80,7 @@ Result<ExitCode> CheckCommand(Args args) {
   bool bench = false;
   FlagSet flags("hlo-check", "[flags] FILE|DIRECTORY|@LIST...",
                 "Parses and verifies files, and all files below a directory. Prints `ok` or the diagnostics of each "
-                "file. The exit code is 3 if a file was rejected, otherwise 0.",
+                "file. The exit code is 0 if every file is ok, 3 if one was rejected, and 5 if one exceeds a limit.",
                 {"hlo check model.hlo", "hlo check --verify=off --json dumps/"});
   AddLoadFlags(flags, &load);
   AddDeviceFlags(flags, &load);

@@ -66,15 +66,14 @@ FlagSet MakeFlags(FuzzFlags* f) {
   flags.Int("seed", &f->seed, "seed of the first module; each further module has the next number");
   flags.Int("count", &f->count, "number of modules", 1);
   flags.String("ops", &f->grow.ops, "RE", "use only opcodes with a matching name, and the opcodes that they need");
-  flags.List("focus", &f->grow.focus, "OP", "opcodes that are chosen twenty times as often");
+  flags.List("focus", &f->grow.focus, "OP", "opcodes that are chosen twenty times as often as others");
   flags.Int("max_instructions", &f->grow.max_instructions, "approximate number of instructions of an entry computation",
             1, kMostInstructions);
   flags.Int("max_elems", &f->grow.max_elems, "largest number of elements of one value", 1);
   flags.Int("depth", &f->grow.depth, "largest nesting of loops, branches and calls");
   flags.Bool(
       "shardings", &f->grow.shardings,
-      "state random shardings over 2 to 8 partitions; the oracle 'partition' compares the program of one device, "
-      "run on all devices");
+      "state random shardings over 2 to 8 partitions; the oracle 'partition' runs the program of one device on all devices, and compares the joined results with those of the whole module");
   flags.Group("Judging");
   flags.List("oracles", &f->oracles, "NAME",
              "judge only by the verifier and these oracles: print, threads, passes (of --passes), bits, optimized, "
@@ -87,7 +86,7 @@ FlagSet MakeFlags(FuzzFlags* f) {
   flags.String("platform", &f->run.platform, "NAME", "platform of the kernels: cpu, cuda or cuda:N");
   flags.Bool(
       "libraries", &f->run.libraries,
-      "use libraries as hlo-run does; off: products and scatters get the kernels for the target, also on the host");
+      "use libraries as hlo-run does; off: products and scatters run as hlokit's kernels, which are planned for the target device, even if they run on the host");
   flags.Group("Output");
   flags.Bool("print", &f->print, "print the modules instead of judging them");
   flags.String("save", &f->save, "DIR", "write findings to DIR/SEED/: module.hlo, cmd and log");

@@ -197,8 +197,7 @@ Result<ExitCode> InspectFlags(Args args) {
   const std::string text = own.help_asked()
                                ? own.Help()
                                : Str(flags.HelpOn("xla_"),
-                                     "Other flags of XLA are accepted and named in a note. Flags that XLA does not "
-                                     "have are named in a warning.\n");
+                                     "Other flags that begin with xla_ are accepted and named in a note. All other words are named in a warning.\n");
   TRY(WriteFile("-", text));
   return ExitCode::kOk;
 }

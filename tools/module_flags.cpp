@@ -23,8 +23,7 @@ namespace hlo {
 void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::vector<std::string> elided) {
   flags.Group("Input");
   flags.Choice("verify", &load->verify, {"strict", "default", "off"},
-               "level of the verifier for the input; off: texts that are only read and printed are not verified, and "
-               "modules that are run, rewritten or counted give no warnings");
+               "level of the verifier for the input; off: do not verify texts that are only read and printed, and give no warnings for modules that are run, rewritten or counted");
   flags.Bytes("max_input", &load->max_input, "largest input file, such as 512MiB or 2GB", 1);
   flags.Int("max_depth", &load->max_depth, "deepest nesting of shapes, literals, operands and calls", 1);
   std::string help = "values of constants that were printed as {...}";

@@ -126,7 +126,7 @@ void AddSeeingFlags(FlagSet& flags, OptFlags* f) {
       "judge each pass that changes the module: compare the modules before and after it on the same arguments. The "
       "report is printed instead of the module and names the first wrong pass, the instruction and the "
       "rule; RE: judge only matching instances (algsimp#2)");
-  flags.Int("work_limit", &f->run.work_limit, "scalar operations for judging one pass; -1: 3e8; 0: no limit", -1);
+  flags.Int("work_limit", &f->run.work_limit, "most scalar operations for judging one pass; -1: 3e8; 0: no limit", -1);
   AddArgumentFlags(flags, &f->run);
 }
 

@@ -60,7 +60,7 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
                "compare by a tolerance: an element is wrong if its error exceeds both bounds",
                /*may_be_infinite=*/true);
   flags.Alias("atol", "abs_error_bound");
-  flags.Double("rel_error_bound", &f->rel_bound, "relative bound of the same tolerance", /*may_be_infinite=*/true);
+  flags.Double("rel_error_bound", &f->rel_bound, "relative bound of the tolerance whose absolute bound is --abs_error_bound", /*may_be_infinite=*/true);
   flags.Alias("rtol", "rel_error_bound");
   flags.Int("max_ulp", &f->max_ulp, "the tolerance also accepts a difference of at most N units in the last place");
   flags.Choice("tolerance", &f->tolerance, {"dtype", "xla", "exact"},
@@ -182,7 +182,7 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
                "compile only instructions with a matching op_name or in a computation with a matching name as one "
                "program; run each other instruction as a kernel of its own; report the time of both");
   flags.String("scope_interpret", &run->scopes.interpret, "RE",
-               "the opposite: run the matching instructions one by one, and compile the rest");
+               "run the instructions that match one by one, and compile the rest: the opposite of --scope_compile");
   AddRunningFlags(flags, f);
   AddTuningFlags(flags, &f->tuning);
   AddProfileFlags(flags, f);

@@ -55,13 +55,13 @@ bool IsRead(const Instruction& inst, bool skinny) {
 }
 
 std::string_view WhyNotRead(const Instruction& launch, bool skinny) {
-  if (!IsKernel(launch)) return "a product takes in only kernels";
+  if (!IsKernel(launch)) return "a product can compute only kernels";
   if (!launch.shape().IsArray()) return "it has several results";
   for (const Instruction* inst : FusedComputation(launch).instructions()) {
     if (IsRead(*inst, skinny)) continue;
     return skinny
                ? "it does more than select, convert, move and scale elements"
-               : "it does more than select and convert elements, which a product of more than 16 rows cannot take in";
+               : "it does more than select and convert elements, which a product of more than 16 rows cannot compute";
   }
   return "";
 }
