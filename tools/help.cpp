@@ -62,8 +62,8 @@ void PrintRewrite(const Rule& rule) {
 void PrintRewrites() {
   std::printf(
       "The rewrite rules of each pass, in the order in which they are tried. Each row has the id, the preserved\n"
-      "property and the law. If the rule needs options of the pass, they follow in {}; they may be the defaults\n"
-      "(hlo help pipelines). --disable_rules=A.add.1,A.bcast disables rules;\n"
+      "property and the law. A rule that depends on options of the pass has the required values in {} at the end.\n"
+      "'hlo help pipelines' lists the default values. --disable_rules=A.add.1,A.bcast disables rules;\n"
       "--vmodule=algebraic_simplifier=2 logs each rewrite.\n");
   for (const RuleSet& set : AllRules()) {
     std::printf("\n%s\n", std::string(set.pass).c_str());
