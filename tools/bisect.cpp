@@ -24,7 +24,8 @@ FlagSet MakeFlags(BisectFlags* f) {
   FlagSet flags(
       "hlo-bisect", "[flags] MODULE",
       "Finds the cause of a failure: the pass instance and the single rewrite in it, the rule, the flag, the fusion, "
-      "the decision of autotuning, or the libraries. The command accepts all flags of hlo-run. The exit code is 0 if the cause "
+      "the decision of autotuning, or the libraries. The command accepts all flags of hlo-run. The exit code is 0 if "
+      "the cause "
       "is found, and 7 if the failure does not occur or occurs only in some trials.",
       {"hlo-bisect --inject=pass:constant_folding:wrong_constant --reoptimize model.hlo",
        "hlo-bisect --over=fusions --inject=kernel:fusion.3:wrong_index model.hlo",
@@ -78,7 +79,7 @@ Result<RunOptions> OptionsWith(const std::string& path, const std::vector<std::s
   TRY(ResolveRunFlags(&f));
   ResolveRecording(flags, &f.run);
   TakeRecording(path, &f.run);
-  targets->push_back(f.passes.device);  // The pipeline refers to the target, so it must live.
+  targets->push_back(f.passes.device);  // The pipeline refers to the target, which must live as long.
   return f.run;
 }
 

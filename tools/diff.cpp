@@ -31,7 +31,8 @@ FlagSet MakeFlags(DiffFlags* f) {
       "hlo-diff", "[flags] LEFT RIGHT",
       "Shows the differences between two modules, two dump directories (from the first differing pass), two profiles "
       "(which steps became slower), two autotune locks or two files of arrays. Instructions are matched by their "
-      "operands and users, whatever their names. The command accepts all flags of hlo-run. The exit code is 0 if the two are "
+      "operands and users, whatever their names. The command accepts all flags of hlo-run. The exit code is 0 if the "
+      "two are "
       "equal, 1 if they differ, and 7 if nothing could be matched.",
       {"hlo-diff old.hlo new.hlo", "hlo-diff --format=html -o=diff.html old.hlo new.hlo",
        "hlo-diff dumps/old dumps/new      the first differing pass",

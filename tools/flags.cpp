@@ -34,7 +34,7 @@ std::optional<bool> ParseBool(std::string_view value) {
   return std::nullopt;
 }
 
-// People write large limits as 2e9.
+// Also reads 2e9, as users write large limits.
 std::optional<int64_t> ParseCount(std::string_view text) {
   int64_t count = 0;
   double number = 0;
@@ -410,7 +410,7 @@ Status FlagSet::Read(Line line, std::vector<std::string>* positionals) {
     CLI::Option* const option = flag->needs_value ? app.add_option(name)
                                 : flag->is_bool   ? app.add_flag(Str(name, ",!--no", flag->name))
                                                   : app.add_flag(Str(name, "{", kNoValue, "}"));
-    option->trigger_on_parse();  // In the order of the words, up to the first error.
+    option->trigger_on_parse();  // Sets flags in the order of the words, up to the first error.
     option->each([this, flag, &bad_value](const std::string& value) {
       Status status = flag->set(value == kNoValue ? "" : value);
       if (status) given_.push_back(Str("--", flag->meant, value == kNoValue ? "" : "=" + value));

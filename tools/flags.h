@@ -1,7 +1,7 @@
 // Flags of all commands. Parsing, --help and suggestions follow from one declaration of each flag.
 //
-// Before CLI11 reads the words, this code handles the forms that CLI11 does not know: `-` equals `_` in names, -name
-// equals --name, --name= gives an empty value, --flagfile, and the quotes and unknown names of XLA_FLAGS.
+// Forms that CLI11 does not know are handled before it reads the words: `-` for `_` in names, -name for --name, --name=
+// for an empty value, --flagfile, and the quotes and unknown names of XLA_FLAGS.
 #ifndef HLO_TOOLS_FLAGS_H_
 #define HLO_TOOLS_FLAGS_H_
 
@@ -70,7 +70,7 @@ class FlagSet {
   // Whether the flag exists and accepts the value. A flag that lists none accepts all.
   bool Takes(std::string_view name, std::string_view value) const;
 
-  // The flags set, from any source, in order. Aliases have their flag's name.
+  // Names of the flags that were set, from any source, in order. Aliases have their flag's name.
   const std::vector<std::string>& Given() const { return given_; }
   std::vector<std::string> GivenOf(std::span<const std::string_view> groups,
                                    std::span<const std::string_view> names) const;
@@ -120,7 +120,7 @@ class FlagSet {
   std::vector<std::string> given_;
   bool help_asked_ = false, man_asked_ = false;
   int files_read_ = 0;
-  // A separate word after its flag, which may have been meant as a file.
+  // A separate word that became the value of the flag before it, but may have been meant as a file.
   struct Taken {
     const Flag* flag;
     std::string typed, value;

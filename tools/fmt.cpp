@@ -28,10 +28,10 @@ Result<Formatted> Format(const std::string& path, const LoadOptions& load) {
     const auto module = TRY(LoadModule(source, load));
     return Formatted{std::string(module->source->text()), TRY(FormatText(*module))};
   }
-  // Keeps text between modules, with empty lines around it.
   for (const std::string& name : names) TRY(LoadModule(name, load));
   const auto source = TRY(ReadSource(path, load.max_input));
   Formatted formatted{std::string(source->text()), ""};
+  // Text between modules is kept, with empty lines around it.
   size_t at = 0;
   for (const SourceRange& piece : SplitInput(*source)) {
     const std::string_view border = Trim(source->text().substr(at, piece.begin - at));

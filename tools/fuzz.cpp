@@ -71,9 +71,9 @@ FlagSet MakeFlags(FuzzFlags* f) {
             1, kMostInstructions);
   flags.Int("max_elems", &f->grow.max_elems, "largest number of elements of one value", 1);
   flags.Int("depth", &f->grow.depth, "largest nesting of loops, branches and calls");
-  flags.Bool(
-      "shardings", &f->grow.shardings,
-      "state random shardings over 2 to 8 partitions; the oracle 'partition' runs the program of one device on all devices, and compares the joined results with those of the whole module");
+  flags.Bool("shardings", &f->grow.shardings,
+             "state random shardings over 2 to 8 partitions; the oracle 'partition' runs the program of one device on "
+             "all devices, and compares the joined results with those of the whole module");
   flags.Group("Judging");
   flags.List("oracles", &f->oracles, "NAME",
              "judge only by the verifier and these oracles: print, threads, passes (of --passes), bits, optimized, "
@@ -84,9 +84,9 @@ FlagSet MakeFlags(FuzzFlags* f) {
                "passes to run instead of the pipeline; random: other passes for each module, in any order");
   AddTargetFlag(flags, &f->passes.target);
   flags.String("platform", &f->run.platform, "NAME", "platform of the kernels: cpu, cuda or cuda:N");
-  flags.Bool(
-      "libraries", &f->run.libraries,
-      "use libraries as hlo-run does; off: products and scatters run as hlokit's kernels, which are planned for the target device, even if they run on the host");
+  flags.Bool("libraries", &f->run.libraries,
+             "use libraries as hlo-run does; off: products and scatters run as hlokit's kernels, which are planned for "
+             "the target device, even if they run on the host");
   flags.Group("Output");
   flags.Bool("print", &f->print, "print the modules instead of judging them");
   flags.String("save", &f->save, "DIR", "write findings to DIR/SEED/: module.hlo, cmd and log");
@@ -138,7 +138,7 @@ RunOptions RunOf(const FuzzFlags& f, const Module& module, uint64_t seed) {
   return JudgedAs(module, seed, std::move(run), f.profiles);
 }
 
-// Drawn passes are named, so that the command keeps its meaning if passes are added.
+// Names random passes, so that the command keeps its meaning if hlokit gets more passes.
 std::string SharedFlags(const FuzzFlags& f, uint64_t seed) {
   std::string shared;
   if (const auto passes = PassesOf(f, seed)) shared += Str(" '--passes=", *passes, "'");
@@ -264,7 +264,7 @@ void Found(const FuzzFlags& f, uint64_t seed, FuzzFinding found, std::string_vie
   if (!f.save.empty()) SaveFinding(f, finding);
 }
 
-// A child's lines. `last` is the seed that it began last.
+// Reads the lines of a child. `last` is the last seed that the child began.
 struct Reader {
   const FuzzFlags& f;
   Totals* totals;

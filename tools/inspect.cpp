@@ -1,4 +1,4 @@
-// Each command has a row here and a report in src/driver.
+// hlo-inspect: each of its commands has a row here and a report in src/driver.
 #include "tools/inspect.h"
 
 #include <algorithm>
@@ -194,10 +194,10 @@ Result<ExitCode> InspectFlags(Args args) {
   RunFlags run;
   FlagSet flags("hlo-run", "", "", {});
   AddRunFlags(flags, &run, /*with_searches=*/true);
-  const std::string text = own.help_asked()
-                               ? own.Help()
-                               : Str(flags.HelpOn("xla_"),
-                                     "Other flags that begin with xla_ are accepted and named in a note. All other words are named in a warning.\n");
+  const std::string text = own.help_asked() ? own.Help()
+                                            : Str(flags.HelpOn("xla_"),
+                                                  "Other flags that begin with xla_ are accepted and named in a note. "
+                                                  "All other words are named in a warning.\n");
   TRY(WriteFile("-", text));
   return ExitCode::kOk;
 }

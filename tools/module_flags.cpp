@@ -23,7 +23,8 @@ namespace hlo {
 void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::vector<std::string> elided) {
   flags.Group("Input");
   flags.Choice("verify", &load->verify, {"strict", "default", "off"},
-               "level of the verifier for the input; off: do not verify texts that are only read and printed, and give no warnings for modules that are run, rewritten or counted");
+               "level of the verifier for the input; off: do not verify texts that are only read and printed, and give "
+               "no warnings for modules that are run, rewritten or counted");
   flags.Bytes("max_input", &load->max_input, "largest input file, such as 512MiB or 2GB", 1);
   flags.Int("max_depth", &load->max_depth, "deepest nesting of shapes, literals, operands and calls", 1);
   std::string help = "values of constants that were printed as {...}";
@@ -232,7 +233,7 @@ void AddHostIsaFlag(FlagSet& flags, std::string* host_isa) {
 
 namespace {
 
-// Names the variable, which the user may have set long ago.
+// Adds the name of the variable, which the user may have set long ago.
 Error InVariable(std::string_view variable, Error error) {
   std::string& message = error.diagnostics.front().message;
   message = Str(variable, ": ", message);

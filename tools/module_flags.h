@@ -58,7 +58,7 @@ void AddDeviceFlags(FlagSet& flags, LoadOptions* load);
 // Must follow AddLoadFlags.
 void AddSplitFlag(FlagSet& flags, LoadOptions* load);
 void AddArgumentFlags(FlagSet& flags, RunOptions* run);
-// If a flag determines the arguments, ignores a snapshot's.
+// If a flag determines the arguments, ignores those of a snapshot.
 void ResolveRecording(const FlagSet& flags, RunOptions* run);
 void AddPassFlags(FlagSet& flags, PassFlags* passes);
 // AddPassFlags also adds this flag.

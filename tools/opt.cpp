@@ -319,7 +319,7 @@ Status ObeyLock(Module& module, const OptFlags& f, const PipelineOptions& pipeli
   return {};
 }
 
-// The partitioner's refusal does not concern other passes.
+// If the partitioner refuses a module, the hint names the flag that skips it.
 Error WithHint(Error error) {
   if (error.code() != "U044") return error;
   return std::move(error).Hint("--xla_disable_hlo_passes=spmd-partitioner optimizes the unpartitioned module");
@@ -424,7 +424,7 @@ Result<ExitCode> OptCommand(Args args) {
   ResolveReproducer(f.passes, f.log, f.inject, &f.run.reproducer);
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
   pipeline.partitions = IsModule(f) && f.load.num_partitions != 1;
-  // A lock's decisions are for the steps of runs, which have this pipeline on a host.
+  // A lock has decisions for the steps of hlo-run, which uses this pipeline on a host.
   if (!f.lock.empty() && !pipeline.device->is_gpu) pipeline = ForHost(std::move(pipeline));
   // Kernels and the interpreter need the values of constants.
   if ((LowerStageOf(f.stage) || f.check_each_pass) && f.load.fill_elided_constants == "keep")

@@ -27,7 +27,8 @@ FlagSet MakeFlags(ReduceFlags* f) {
   FlagSet flags(
       "hlo-reduce", "[flags] MODULE [-o SMALL.hlo]",
       "Makes a module smaller as long as it fails in the same way: the same kind of verdict and culprit, the same "
-      "signal at the same place, the same error, or the same exit code of a script. The command accepts all flags of hlo-run.",
+      "signal at the same place, the same error, or the same exit code of a script. The command accepts all flags of "
+      "hlo-run.",
       {"hlo-reduce '--inject=kernel:*:dropped_term' model.hlo -o small.hlo",
        "hlo-reduce '--property=script:! grep -q dot $1' -o small.hlo model.hlo",
        "hlo-reduce --property=kernels:2 -o small.hlo model.hlo"});

@@ -60,7 +60,8 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
                "compare by a tolerance: an element is wrong if its error exceeds both bounds",
                /*may_be_infinite=*/true);
   flags.Alias("atol", "abs_error_bound");
-  flags.Double("rel_error_bound", &f->rel_bound, "relative bound of the tolerance whose absolute bound is --abs_error_bound", /*may_be_infinite=*/true);
+  flags.Double("rel_error_bound", &f->rel_bound,
+               "relative bound of the tolerance whose absolute bound is --abs_error_bound", /*may_be_infinite=*/true);
   flags.Alias("rtol", "rel_error_bound");
   flags.Int("max_ulp", &f->max_ulp, "the tolerance also accepts a difference of at most N units in the last place");
   flags.Choice("tolerance", &f->tolerance, {"dtype", "xla", "exact"},

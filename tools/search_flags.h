@@ -25,7 +25,7 @@ Result<Property> PropertyOf(const SearchFlags& f);
 // Returns the module's path, or "" after help. Sets `run->run.flags` to the flags except `own_flags`.
 Result<std::string> OneModule(FlagSet& flags, Args args, RunFlags* run, const std::vector<std::string>& own_flags);
 
-// Also removes their values, even as separate words. The word `path` is never a value.
+// Removes these flags and their values, even as separate words. The word `path` is never a value.
 std::vector<std::string> WithoutFlags(const std::vector<std::string>& args, const std::vector<std::string>& names,
                                       const std::string& path);
 

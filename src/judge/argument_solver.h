@@ -1,7 +1,6 @@
-// Finds argument elements that bring one element of a value into an interval.
-//
-// The search goes backwards from the value. Each step inverts one instruction for one operand, or changes a decision.
-// Other values are assumed to stay as recorded, so a new run must confirm a solution.
+// Finds argument elements that bring one element of a value into an interval. Each step inverts one instruction for one
+// operand, or changes a decision: docs/comparison.md#reach. Other values are assumed to stay as recorded, so a new run
+// must confirm a solution.
 #ifndef HLO_JUDGE_ARGUMENT_SOLVER_H_
 #define HLO_JUDGE_ARGUMENT_SOLVER_H_
 

@@ -1,12 +1,6 @@
 // Judges two modules on the same arguments. Results of the entry and values with an origin must have the same bits, as
-// passes that are Preserves::kExact promise: docs/comparison.md#bits.
-//
-// All NaNs are equal, -0 and 0 differ, and layouts do not matter. Dynamic sizes must be equal, and only elements within
-// them are compared.
-//
-// Values within loops are compared as sets, because passes unroll, peel and hoist. A value in a branch that the module
-// before did not always take is never wrong, because passes compute it ahead of the decision. Elements that change with
-// the bits of a NaN are undetermined (nan_bits.h).
+// passes that are Preserves::kExact promise. docs/comparison.md#bits has the rules for NaNs, layouts, dynamic sizes,
+// loops and branches. Elements that change with the bits of a NaN are undetermined (nan_bits.h).
 #ifndef HLO_JUDGE_BITS_H_
 #define HLO_JUDGE_BITS_H_
 

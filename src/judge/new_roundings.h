@@ -14,8 +14,8 @@ namespace hlo {
 //
 // A rounding is added if:
 //   - Its instruction has no origin, and computes new numbers or converts to a narrower type.
-//   - Its type does not represent all numbers of any float type in which the module before computed the next kept
-//     values, which depend on this instruction, from the previous ones.
+//   - Its type lacks numbers of each float type in which the module before computed the next kept values, which depend
+//     on this instruction, from the previous ones.
 //   - The module before did not convert the same kept value to the same type.
 std::unique_ptr<Module> WithNewRoundings(const Module& before, const Module& after);
 

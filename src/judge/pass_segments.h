@@ -1,8 +1,6 @@
-// Judges a pipeline by segments of consecutive instances of exact passes, whose two ends are compared by bits (bits.h).
-// An instance of another pass is judged alone: by bits, then by residues (residues.h), then by a function of the
-// caller.
-//
-// Modules too large to be interpreted are compared by samples (sample.h).
+// Judges a pipeline by segments of consecutive instances of exact passes, whose two ends are compared by bits (bits.h),
+// or by samples if the modules are too large (sample.h). An instance of another pass is judged alone: by bits, then by
+// residues (residues.h), then by a function of the caller.
 #ifndef HLO_JUDGE_PASS_SEGMENTS_H_
 #define HLO_JUDGE_PASS_SEGMENTS_H_
 

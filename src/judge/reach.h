@@ -1,16 +1,6 @@
-// Finds sites, where values decide which values are used, and the sides of each site that runs have reached.
-//
-// Sides of a site:
-//   select, compare    true, false
-//   tie                equal operands of an ordered comparison
-//   clamp              below, inside, above
-//   largest            the first or the second operand of maximum and minimum is smaller
-//   start, index       of a dynamic (update) slice, or of a gather or scatter: below 0, in range, beyond
-//   branch             each branch of a conditional
-// One element is enough to reach a side. Scalar bodies, such as reducers, have no sites.
-//
-// A side is proven unreachable if bounds exclude it (value_bounds.h), or if a run missed it and arguments influence
-// neither the operands nor the trips of the site (dependence.h).
+// Finds sites, where values decide which values are used, and the sides of each site that runs have reached or that are
+// proven unreachable: docs/comparison.md#reach. Sides are numbered in the order of the table there. One element is
+// enough to reach a side. Scalar bodies, such as reducers, have no sites.
 #ifndef HLO_JUDGE_REACH_H_
 #define HLO_JUDGE_REACH_H_
 

@@ -1,9 +1,6 @@
 // Residues modulo the prime 2^61 - 1: docs/comparison.md#residues. A Number represents a float element by a residue and
-// a value in f64.
-//
-// Sums, products and quotients have the residues of the exact results, in any grouping. Two different polynomials have
-// the same residue at a random point with a probability of about degree * 2^-61. The residue of an infinity or a NaN is
-// a hash. The value in f64 has an error bound, and decides comparisons and selects.
+// a value in f64. Two different polynomials have the same residue at a random point with a probability of about degree
+// * 2^-61. The residue of an infinity or a NaN is a hash. The value has an error bound and decides comparisons.
 #ifndef HLO_JUDGE_RESIDUE_H_
 #define HLO_JUDGE_RESIDUE_H_
 

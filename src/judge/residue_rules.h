@@ -9,8 +9,8 @@
 //   power(x, n) = x * ... * x          A.pow.1c, and 1 / power(x, -n) (A.div.4)
 //   power(x, 1/2) = sqrt(x)            A.pow.3
 //   f(0), f(1) as f64 has them         none. f(0) is mostly 0 or 1, which are also constants of programs
-// The residues of other functions are hashes. That suffices for passes declared kReassociates. For others, function
-// results that only one module computes are open (Functions).
+// The residues of other functions are hashes. A pass that may use other laws makes results open that only one module
+// computes (Functions).
 #ifndef HLO_JUDGE_RESIDUE_RULES_H_
 #define HLO_JUDGE_RESIDUE_RULES_H_
 

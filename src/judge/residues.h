@@ -1,10 +1,6 @@
 // Judges whether two modules compute the same real numbers, for passes that regroup sums and products (kReassociates):
-// docs/comparison.md#residues.
-//
-// Kept values and results are compared as in bits.h, with a residue and an f64 value for each float (residue.h).
-//
-// A decision that roundings might change is open, and so is everything that depends on it. Differences of open numbers
-// do not count.
+// docs/comparison.md#residues. The same values are compared as in bits.h. Each float has a residue and an f64 value
+// (residue.h). Differences of open numbers, which depend on decisions that roundings might change, do not count.
 #ifndef HLO_JUDGE_RESIDUES_H_
 #define HLO_JUDGE_RESIDUES_H_
 

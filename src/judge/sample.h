@@ -1,10 +1,6 @@
 // Judges passes by samples if whole modules take too long or the interpreter lacks an operation:
-// docs/comparison.md#samples. A kept value with the same operation and operands is right (value_numbers.h). Of other
-// kept values, slices of both modules compute a seeded sample of the elements, from the arguments and from values that
-// a run kept in memory. The elements must agree in bits, or after inexact passes in residues or f64.
-//
-// A difference counts only if both slices begin with the same values. Values in memory that only one slice reads are
-// therefore computed instead.
+// docs/comparison.md#samples. A kept value whose number is unchanged is right (value_numbers.h). Slices of both modules
+// compute a seeded sample of the elements of other kept values.
 #ifndef HLO_JUDGE_SAMPLE_H_
 #define HLO_JUDGE_SAMPLE_H_
 

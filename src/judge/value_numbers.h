@@ -1,6 +1,5 @@
-// Numbers the values of two modules. Equal operations on equal numbers have equal numbers, hence equal values for all
-// arguments. Layouts do not matter. Instructions that were merely moved, copied, inlined, fused or merged keep their
-// numbers.
+// Numbers the values of two modules: docs/comparison.md#samples. Values with equal numbers are equal for all arguments,
+// perhaps with other layouts.
 #ifndef HLO_JUDGE_VALUE_NUMBERS_H_
 #define HLO_JUDGE_VALUE_NUMBERS_H_
 

@@ -210,7 +210,8 @@ struct AlgebraOptions {
         Option("rounding", &AlgebraOptions::rounding,
                "also apply laws that change roundings, as XLA's algsimp always does"),
         Option("merge_reduces", &AlgebraOptions::merge_reduces,
-               "also merge reduce(reduce(x)) and reduce(reshape(x)), as XLA does before layout assignment; this undoes splits of reduces"),
+               "also merge reduce(reduce(x)) and reduce(reshape(x)), as XLA does before layout assignment; this undoes "
+               "splits of reduces"),
         Option("enable_broadcast_degenerate_dimension", &AlgebraOptions::enable_broadcast_degenerate_dimension,
                "broadcasts lose dimensions of size 1"),
         Option("enable_conditional_simplification", &AlgebraOptions::enable_conditional_simplification,

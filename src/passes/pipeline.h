@@ -43,7 +43,7 @@ std::string NameOf(const PassRun& run);
 using PassObserver = std::function<Status(const PassRun&, Module&)>;
 
 struct PipelineOptions {
-  // A pipeline (pipelines/text.h) instead of a preset. "" is empty.
+  // A pipeline (pipelines/text.h) instead of a preset. "" runs no pass.
   std::optional<std::string> passes;
   std::string pipeline = "default";  // The preset's name, or the name of the file with `text`.
   std::shared_ptr<const SourceText> text;

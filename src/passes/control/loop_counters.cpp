@@ -18,7 +18,7 @@ struct Counter {
 
 bool IsRead(const Instruction& element) { return !element.removed() && !element.IsDead(); }
 
-// Whether an instruction other than the element's own next value uses `element`.
+// Whether `element` or its next value has another use than in the element's next state.
 bool HasReader(const Loop& loop, const Instruction& element) {
   if (!IsRead(element)) return false;
   const Instruction& next = loop.Next(element.tuple_index());

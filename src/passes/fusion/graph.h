@@ -1,8 +1,4 @@
-// Groups of instructions of one computation that shall share a kernel.
-//
-// A fusion strategy (another file in this folder) visits candidates in its own order and rejects some. The graph knows
-// the dependencies and costs of groups and of possible unions. It counts the reasons of joins and rejections
-// (reasons.def), and keeps them for log.h.
+// Groups of instructions of one computation that shall share a kernel: docs/architecture.md#fusion.
 //
 // At most one group stores an instruction, that is, writes its value to memory. Any number may compute a copy. The
 // computation does not change until Outline makes a fusion of each group.
@@ -98,7 +94,7 @@ class FusionGraph {
  private:
   struct Read {
     int place;
-    double bytes;  // Bytes that all members together read. kMadeInside if the group computes the value.
+    double bytes;  // Bytes that all members together read. Negative if the group computes the value.
   };
   struct Group {
     std::vector<Instruction*> members;

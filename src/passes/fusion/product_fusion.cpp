@@ -1,6 +1,5 @@
 // Joins a product with the kernel of an operand that only it reads (a region "product"), if the product can compute the
-// operand on the fly. For example, converted weights, or weights sliced from a stack of layers, are then not written to
-// memory.
+// operand on the fly, such as converted weights. The operand is then not written to memory.
 //
 // A product of few rows or columns is bound by memory, and may also read sums, products, broadcasts and transposes.
 // Larger products accept only converts and parts of arrays.

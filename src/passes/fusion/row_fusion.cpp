@@ -1,8 +1,7 @@
 // row-fusion: joins kernels into a region "rows" if each computes a row of its results from the same row of the others'
-// results, which stays on chip: softmax, layer norms and their gradients, cross entropy, running sums.
+// results, which stays on chip, as in a softmax.
 //
-// attention-fusion does the same for a softmax between two matrix products (a region "attention"). Rows of the
-// scores stay on chip.
+// attention-fusion does the same for a softmax between two matrix products (a region "attention").
 //
 // The saved launches and traffic must outweigh multiprocessors that idle when rows are few.
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Makes every array row-major. Parameters and results of the entry keep the layouts of entry_computation_layout, by
-// copies.
+// Makes every array row-major, except parameters and results of the entry: docs/architecture.md#layouts.
 //
 // Kernels index by row-major position, libraries take strides (transpose-folding), and channels-last is the row-major
 // order of NHWC. The pass runs early, because rules compare whole shapes. Layouts affect values only at bitcasts, which

@@ -1,5 +1,4 @@
-// Replaces the entry's copies that change a layout by transposes between bitcasts. A copy is a kernel by itself,
-// whereas a transpose cancels with others and can be fused.
+// Replaces the entry's copies that change a layout by transposes between bitcasts, which can cancel or fuse.
 #include "base/text.h"
 #include "ir/module.h"
 #include "passes/layout/order.h"

@@ -88,7 +88,7 @@ Propagation::Propagation(const Module& module)
 // ---- Stated splits --------------------------------------------------------------------------------------------------
 
 void Propagation::ReadStated() {
-  // The entry first: the first statement about a value holds, and the caller knows the entry's.
+  // The entry first: its sharding= holds against others, because the caller knows it.
   for (const Instruction* inst : module_.entry().instructions()) ReadStatedOf(*inst);
   for (const Computation* computation : module_.Computations()) {
     if (computation->IsEntry()) continue;
@@ -113,8 +113,8 @@ void Propagation::ReadStatedOf(const Instruction& inst) {
       continue;
     }
     if (state.stated_by != nullptr) {
-      // The first statement about a value holds, unless a later one is Shardy's: sharding= is made from Shardy's
-      // attribute.
+      // The last statement in Shardy's attributes holds, or without one the first sharding=, because sharding= is made
+      // from Shardy's attributes.
       const bool is_ignored = stated[leaf]->by == StatedBy::kSharding;
       if (state.split != *split)
         conflicts_.push_back(is_ignored ? ConflictText(inst, *split, *state.stated_by, state.split)

@@ -52,7 +52,7 @@ Result<Instruction*> AddZero(Instruction& inst, const PassContext&) {
   return neutral ? x : nullptr;
 }
 
-// Requires +0. Holds for floats too, because -0 - +0 is -0.
+// x - 0 => x needs +0 for floats: -0 - +0 is -0.
 Result<Instruction*> SubtractZero(Instruction& inst, const PassContext&) {
   Instruction *x, *zero;
   if (!m::Subtract(m::Any(&x), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
@@ -102,7 +102,7 @@ Result<Instruction*> MultiplyByZero(Instruction& inst, const PassContext&) {
   return IsInteger(inst.shape().type()) && zero->shape() == inst.shape() ? zero : nullptr;
 }
 
-// For complex a, abs(a) * abs(a) is not a * a.
+// Not for complex numbers: abs(a) * abs(a) is not a * a.
 Result<Instruction*> MultiplySigns(Instruction& inst, const PassContext&) {
   Instruction *a, *b, *c;
   if (!inst.Is(Opcode::kMultiply) || inst.operand(0).operand_count() == 0) return nullptr;
@@ -119,8 +119,8 @@ Result<Instruction*> DivideByOne(Instruction& inst, const PassContext&) {
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// Both sides are the same real number, rounded once. 2^-k must be normal, because a device may flush subnormal numbers
-// to zero.
+// x / 2^k and x * 2^-k are the same real number, rounded once. 2^-k must be normal, because a device may flush
+// subnormal numbers to zero.
 Result<Instruction*> DivideByPowerOfTwo(Instruction& inst, const PassContext&) {
   Instruction *x, *constant;
   if (!m::Divide(m::Any(&x), m::ScalarConstant(&constant))(&inst)) return nullptr;
@@ -146,14 +146,14 @@ Result<Instruction*> NegateTwice(Instruction& inst, const PassContext&) {
   return m::Negate(m::Negate(m::Any(&x)))(&inst) && HasNegatives(inst.shape().type()) ? x : nullptr;
 }
 
-// x must not be -0, because abs(-0) is +0.
+// abs(x) => x, where x is never -0: abs(-0) is +0.
 Result<Instruction*> AbsOfNonNegative(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Abs(m::Any(&x))(&inst) || x->shape() != inst.shape()) return nullptr;
   return NeverNegative(*x) && NeverNegativeZero(*x) ? x : nullptr;
 }
 
-// pow(NaN, 0) is 1 too.
+// pow(x, 0) => 1 also for NaN.
 Result<Instruction*> PowerOfOneOrZero(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (IsComplex(inst.shape().type())) return nullptr;
@@ -162,7 +162,8 @@ Result<Instruction*> PowerOfOneOrZero(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// For f16, bf16 and f32, x * x and 1 / x round the same number once, because powers are computed in a wider type.
+// For f16, bf16 and f32, pow(x, 2) and x * x round the same number once, because powers are computed in a wider type.
+// So do pow(x, -1) and 1 / x.
 Result<Instruction*> PowerOfSmallNumber(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   const PrimitiveType type = inst.shape().type();
@@ -191,7 +192,7 @@ Result<Instruction*> SubtractConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kAdd, {&x, Replace(inst, Opcode::kNegate, {&c})});
 }
 
-// For floats, y must be a finite constant without a sign, so that 0 * y is +0.
+// convert(p) * y => select(p, y, 0). For floats, y must be a finite constant without a sign, so that 0 * y is +0.
 Result<Instruction*> MultiplyByPredicate(Instruction& inst, const PassContext&) {
   Instruction *p, *y;
   const PrimitiveType type = inst.shape().type();
@@ -204,7 +205,7 @@ Result<Instruction*> MultiplyByPredicate(Instruction& inst, const PassContext&) 
   return IsInteger(type) || is_plain ? Replace(inst, Opcode::kSelect, {p, y, ConstantLike(inst, 0)}) : nullptr;
 }
 
-// NaN stays NaN.
+// max(x, -inf) is x also for NaN.
 Result<Instruction*> ExtremeOfBound(Instruction& inst, const PassContext&) {
   for (int i = 0; i < 2; ++i) {
     Instruction& x = inst.operand(1 - i);

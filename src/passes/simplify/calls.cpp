@@ -58,7 +58,7 @@ bool Calls(const Instruction& inst, std::string_view target) {
   return inst.Is(Opcode::kCustomCall) && inst.attrs<CustomCallAttrs>().target == target;
 }
 
-// Copies if the layouts differ.
+// Becomes its operand, or a copy if the layouts differ.
 Result<Instruction*> ConstrainedLayout(Instruction& inst, const PassContext&) {
   if (!Calls(inst, "LayoutConstraint") || inst.operand_count() != 1) return nullptr;
   Instruction& x = inst.operand(0);
@@ -66,7 +66,7 @@ Result<Instruction*> ConstrainedLayout(Instruction& inst, const PassContext&) {
   return x.shape() == inst.shape() ? &x : Replace(inst, Opcode::kCopy, {&x});
 }
 
-// One PadToStatic must give the array and the sizes.
+// The array and the sizes must come from one PadToStatic.
 Result<Instruction*> DynamicAgain(Instruction& inst, const PassContext&) {
   if (!Calls(inst, "SliceToDynamic") || inst.operand_count() == 0) return nullptr;
   Instruction* padded = nullptr;

@@ -108,7 +108,7 @@ Computation* Adder(Module& module, PrimitiveType type) {
   return &adder;
 }
 
-// Also matches dot(v, a).
+// Matches dot(a, v) and dot(v, a).
 Result<Instruction*> DotToReduce(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<DotAttrs>();
   const PrimitiveType type = inst.shape().type();
@@ -141,7 +141,7 @@ Instruction* SliceOfDim(Instruction& inst, Instruction& x, int64_t dim, int64_t 
   return Step(inst, Opcode::kSlice, shape, {&x}, SliceAttrs{ranges});
 }
 
-// The constant may be on either side.
+// The constant operand of the dot may be on either side.
 Result<Instruction*> DotOfConcatenate(Instruction& inst, const PassContext&) {
   constexpr int64_t kMostParts = 8;
   const auto& attrs = inst.attrs<DotAttrs>();
@@ -169,7 +169,7 @@ Result<Instruction*> DotOfConcatenate(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// The slice must be along free dimensions, and may be on either side.
+// The slice must be along free dimensions of the dot, and may be either operand.
 Result<Instruction*> DotOfDynamicSlice(Instruction& inst, const PassContext&) {
   if (!IsPlainDot(inst)) return nullptr;
   const auto& attrs = inst.attrs<DotAttrs>();
@@ -239,7 +239,7 @@ Result<Instruction*> DotOfSquished(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kDot, {squished, again}, attrs);
 }
 
-// `numbers` has -1 for removed dimensions.
+// `numbers` maps old to new dimensions, and removed ones to -1.
 std::vector<int64_t> Renumbered(const std::vector<int64_t>& dims, const std::vector<int64_t>& numbers) {
   std::vector<int64_t> stay;
   for (const int64_t d : dims) {
@@ -480,7 +480,8 @@ Result<Instruction*> ConvolutionWithPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConvolution, {&inst.operand(0), &pad->operand(0)}, attrs);
 }
 
-// If x extends over i elements and w over k, with dilation, both paddings change by i - k.
+// convolution(x, w) => convolution(reverse(w), x). If x extends over i elements and w over k, with dilation, both
+// paddings change by i - k.
 Result<Instruction*> SwapConvolution(Instruction& inst, const PassContext&) {
   if (!IsPlainConvolution(inst)) return nullptr;
   auto attrs = inst.attrs<ConvolutionAttrs>();
@@ -549,7 +550,7 @@ Result<Instruction*> ConvolutionToDot(Instruction& inst, const PassContext&) {
   return Recast(inst, inst.shape(), dot);
 }
 
-// For depthwise convolutions.
+// The convolution must be depthwise.
 Result<Instruction*> ConvolutionToMultiply(Instruction& inst, const PassContext&) {
   if (!IsPlainConvolution(inst) || !IsPointwise(inst)) return nullptr;
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
@@ -602,7 +603,7 @@ Result<Instruction*> ScaleOfConvolution(Instruction& inst, const PassContext&) {
   return ScaledConvolution(inst, x, w, *c, *convolution);
 }
 
-// c has a constant for each feature.
+// c must have a constant for each feature of the convolution.
 Result<Instruction*> ScaleOfBiased(Instruction& inst, const PassContext&) {
   Instruction *convolution, *b, *c;
   if (!IsStaticOfOneType(inst) ||

@@ -62,7 +62,7 @@ Result<Instruction*> RemainderOfSmallIota(Instruction& inst, const PassContext&)
   return &x;
 }
 
-// The sum must not overflow.
+// (iota + c) % c => iota % c, if iota + c cannot overflow.
 Result<Instruction*> RemainderOfShiftedIota(Instruction& inst, const PassContext&) {
   Instruction *iota, *c;
   if (!m::Remainder(m::Add(m::Iota(&iota), m::Any(&c)), m::Any())(&inst) || !IsCountThatFits(*iota)) return nullptr;
@@ -107,7 +107,8 @@ Result<Instruction*> ExtremesToClamp(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// For max, low < high must hold. A clamp with crossed bounds gives high, so min needs no condition.
+// max(low, clamp(low, x, high)) needs low < high. A clamp with crossed bounds gives high, so min(high, clamp) needs no
+// condition.
 Result<Instruction*> ExtremeOfClamp(Instruction& inst, const PassContext&) {
   const bool is_max = inst.Is(Opcode::kMaximum);
   for (int i = 0; i < 2; ++i) {
@@ -142,7 +143,7 @@ Result<Instruction*> ClampOfDeviceId(Instruction& inst, const PassContext&) {
   return &id;
 }
 
-// Holds because integers wrap, but not for < and >.
+// x + c == d => x == d - c holds because integers wrap, but not for < and >.
 Result<Instruction*> CompareOfShifted(Instruction& inst, const PassContext&) {
   const auto direction = inst.attrs<CompareAttrs>().direction;
   Instruction& sum = inst.operand(0);
@@ -201,7 +202,7 @@ Result<Instruction*> CompareOfChoice(Instruction& inst, const PassContext&) {
   return if_true ? &p : Replace(inst, Opcode::kNot, {&p});
 }
 
-// Also matches swapped sides with <. If an operand is NaN, both sides of the law are false.
+// max(a, b) > a => b > a, also with swapped sides and <. If an operand is NaN, both are false.
 Result<Instruction*> CompareOfExtreme(Instruction& inst, const PassContext&) {
   const CompareAttrs& compare = inst.attrs<CompareAttrs>();
   if (compare.type == ComparisonType::kTotalOrder) return nullptr;

@@ -66,7 +66,7 @@ Result<Instruction*> SelectOfTruth(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// Integers and predicates have no NaN and no -0.
+// Not for floats, which have NaN and -0.
 Result<Instruction*> SelectByComparison(Instruction& inst, const PassContext&) {
   Instruction *p, *x, *y;
   if (!m::Select(m::Compare(&p), m::Any(&x), m::Any(&y))(&inst) || &p->operand(0) != x || &p->operand(1) != y)

@@ -68,7 +68,6 @@ Result<Instruction*> SliceOfPad(Instruction& inst, const PassContext&) {
   return inside ? Replace(inst, Opcode::kSlice, {x}, SliceAttrs{ranges}) : nullptr;
 }
 
-// Then fewer elements are reversed.
 Result<Instruction*> SliceOfReverse(Instruction& inst, const PassContext&) {
   Instruction *reverse, *x;
   if (!m::Slice(m::OneUse(m::Reverse(&reverse, m::Any(&x))))(&inst) || !IsStatic(inst) || !IsStatic(*reverse))

@@ -51,7 +51,7 @@ Result<Instruction*> AddToConstantLess(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kSubtract, {Replace(inst, Opcode::kAdd, {c, d}), x});
 }
 
-// The broadcasts must be along the same dimensions.
+// c and d must be broadcast along the same dimensions.
 Result<Instruction*> AddToConvolution(Instruction& inst, const PassContext&) {
   Instruction *x, *c, *d;
   if (!IsOfRow<true>(inst)) return nullptr;
@@ -63,7 +63,7 @@ Result<Instruction*> AddToConvolution(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kAdd, {x, Replace(inst, Opcode::kBroadcast, {sum}, c->attributes())});
 }
 
-// Products must have no other users. For floats c must be a power of two.
+// a * c + b * c => (a + b) * c, if the products have no other users. For floats, c must be a power of two.
 template <bool kRounds>
 Result<Instruction*> FactorOut(Instruction& inst, const PassContext&) {
   Instruction *p, *q;
@@ -80,7 +80,7 @@ Result<Instruction*> FactorOut(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// For floats, the product must be far from 0 and infinity.
+// Whether c * d may be computed: for floats it must be far from 0 and infinity.
 template <bool kRounds>
 bool MayMultiply(const Instruction& c, const Instruction& d) {
   if (ScalarOf(c) == nullptr || ScalarOf(d) == nullptr) return false;
@@ -191,7 +191,7 @@ Result<Instruction*> DivideQuotients(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// Divides once for all repetitions. If `of_choices`, a must be a converted predicate and b a scalar.
+// a / broadcast(b) => a * broadcast(1 / b). If `of_choices`, a must be a converted predicate and b a scalar.
 Result<Instruction*> DivideByRepeated(Instruction& inst, bool of_choices) {
   Instruction &a = inst.operand(0), &b = inst.operand(1);
   if (!IsReal(inst) || !b.Is(Opcode::kBroadcast) || m::AnyConstant()(&b) || m::AnyConstant()(&a)) return nullptr;
@@ -217,7 +217,7 @@ Result<Instruction*> PowerOfFewFactors(Instruction& inst, const PassContext&) {
   return exponent == 2.0 ? square : Replace(inst, Opcode::kMultiply, {square, &x});
 }
 
-// c must be finite and not 0: pow(1, inf), pow(1, nan) and pow(inf, 0) are 1.
+// pow(exp(a), c) => exp(a * c). c must be finite and not 0: pow(1, inf), pow(1, nan) and pow(inf, 0) are 1.
 Result<Instruction*> PowerOfExponential(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsReal(inst) || !m::Power(m::Exp(m::Any(&a)), m::Any(&b))(&inst)) return nullptr;
@@ -226,7 +226,7 @@ Result<Instruction*> PowerOfExponential(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kExp, {Replace(inst, Opcode::kMultiply, {a, b})});
 }
 
-// x must be neither negative nor -0: pow(-inf, 0.5) is inf and pow(-0, 0.5) is 0.
+// pow(x, 0.5) => sqrt(x). x must be neither negative nor -0: pow(-inf, 0.5) is inf, and pow(-0, 0.5) is 0.
 Result<Instruction*> PowerToRoot(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   if (!IsReal(inst) || NumberOf(inst.operand(1)) != 0.5 || !NeverNegative(x) || !NeverNegativeZero(x)) return nullptr;
@@ -246,7 +246,7 @@ Result<Instruction*> RootOfInverseSquare(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kAbs, {x});
 }
 
-// x must be neither negative nor -0.
+// rsqrt(1 / x) => sqrt(x), where x is neither negative nor -0.
 Result<Instruction*> RootOfInverse(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!IsReal(inst) || !m::Rsqrt(m::Divide(m::ConstantOf(1), m::Any(&x)))(&inst)) return nullptr;
@@ -258,7 +258,8 @@ Result<Instruction*> LogOfExponential(Instruction& inst, const PassContext&) {
   return IsReal(inst) && m::Log(m::Exp(m::Any(&x)))(&inst) && x->shape() == inst.shape() ? x : nullptr;
 }
 
-// c must be finite and not 0: pow(1, inf) and pow(inf, 0) are 1. Odd powers of negative numbers have no logarithm.
+// log(pow(a, c)) => c * log(a). c must be finite and not 0: pow(1, inf) and pow(inf, 0) are 1. Odd powers of negative
+// numbers have no logarithm.
 Result<Instruction*> LogOfPower(Instruction& inst, const PassContext&) {
   Instruction *a, *b;
   if (!IsReal(inst) || !m::Log(m::Power(m::Any(&a), m::Any(&b)))(&inst)) return nullptr;
@@ -270,7 +271,7 @@ Result<Instruction*> LogOfPower(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {b, Replace(inst, Opcode::kLog, {size})});
 }
 
-// For rsqrt, x must never be -0: rsqrt(-0) is -inf.
+// The operand x of an rsqrt must never be -0: rsqrt(-0) is -inf.
 Result<Instruction*> LogOfRoot(Instruction& inst, const PassContext&) {
   Instruction& root = inst.operand(0);
   if (!IsReal(inst) || (!root.Is(Opcode::kSqrt) && !root.Is(Opcode::kRsqrt))) return nullptr;
@@ -280,7 +281,7 @@ Result<Instruction*> LogOfRoot(Instruction& inst, const PassContext&) {
       {Replace(inst, Opcode::kLog, {&root.operand(0)}), ConstantLike(inst, root.Is(Opcode::kSqrt) ? 0.5 : -0.5)});
 }
 
-// A kernel's f may decrease within its error.
+// Not exact: a kernel's f may decrease within its error.
 Result<Instruction*> ExtremeOfMonotone(Instruction& inst, const PassContext&) {
   Instruction &f = inst.operand(0), &g = inst.operand(1);
   if (!IsReal(inst) || f.opcode() != g.opcode() || &f == &g || !m::OneUse(m::Any())(&f) || !m::OneUse(m::Any())(&g))

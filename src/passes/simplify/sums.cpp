@@ -73,7 +73,7 @@ Result<Instruction*> ReduceOfTranspose(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTranspose, {reduce}, DimensionsAttrs{order});
 }
 
-// Disabled after layout assignment, where gpu-tree-reduction-rewriter splits reductions.
+// Disabled after layout assignment, because gpu-tree-reduction-rewriter splits reductions there.
 template <bool kRounds>
 Result<Instruction*> ReduceTwice(Instruction& inst, const PassContext&) {
   Instruction& inner = inst.operand(0);
@@ -165,7 +165,7 @@ Result<Instruction*> ReduceOfOneTuple(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTuple, {reduce});
 }
 
-// For floats, the sign of a zero sum may change.
+// sum(-x) => -sum(x) may change the sign of a zero sum of floats.
 template <bool kRounds>
 Result<Instruction*> SumOfNegated(Instruction& inst, const PassContext&) {
   Instruction& negated = inst.operand(0);
@@ -267,7 +267,7 @@ Result<Instruction*> ReduceBelowBroadcast(Instruction& inst, const PassContext&)
 // as reference.
 bool MayCountInstead(PrimitiveType type) { return type != PrimitiveType::kF64; }
 
-// For floats, the type must represent n.
+// The sum of n equal terms becomes a product with n, which a float type must represent.
 template <bool kRounds>
 Result<Instruction*> SumOfRepeated(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
@@ -382,7 +382,7 @@ Result<Instruction*> WindowOfPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReduceWindow, {x, &inst.operand(1)}, attrs);
 }
 
-// Each window covers its dimension's only element, and padding.
+// In each dimension, each window must cover the only element, and otherwise padding.
 Result<Instruction*> WindowsOnOneElement(Instruction& inst, const PassContext&) {
   const auto op = OpOf(inst);
   if (!op) return nullptr;

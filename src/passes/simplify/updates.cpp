@@ -47,7 +47,7 @@ Instruction* Clamped(Instruction& inst, Instruction& index, int64_t from, int64_
   return Step(inst, Opcode::kClamp, index.shape(), {low, &index, high});
 }
 
-// A whole dimension's index is clamped to 0.
+// In a dimension that is taken as a whole, the index is clamped to 0.
 Result<Instruction*> IndexOfWhole(Instruction& inst, const PassContext&) {
   std::vector<Instruction*> indices = IndicesOf(inst);
   bool changed = false;
@@ -176,7 +176,8 @@ Result<Instruction*> UpdateOfTakenPart(Instruction& inst, const PassContext&) {
   return AddIndices(inst, {&a, &part.operand(1)}, indices, Opcode::kDynamicUpdateSlice, inst.shape());
 }
 
-// Adds fewer elements. For floats the zero must be -0, or x never -0, because -0 + 0 is +0.
+// x + dynamic-update-slice(0, y, i) adds only y to x. For floats the zero must be -0, or x never -0, because -0 + 0 is
+// +0.
 Result<Instruction*> AddUpdateOfZero(Instruction& inst, const PassContext&) {
   Instruction *x, *update;
   if (!IsStaticOfOneType(inst) || !m::Add(m::Any(&x), m::OneUse(m::DynamicUpdateSlice(&update)))(&inst)) return nullptr;
@@ -189,7 +190,7 @@ Result<Instruction*> AddUpdateOfZero(Instruction& inst, const PassContext&) {
   return AddIndices(inst, {x, sum}, indices, Opcode::kDynamicUpdateSlice, inst.shape());
 }
 
-// Selects fewer elements. The values may be swapped.
+// The two values of the select may be swapped.
 Result<Instruction*> SelectOfUpdate(Instruction& inst, const PassContext&) {
   Instruction* p = &inst.operand(0);
   if (p->Is(Opcode::kBroadcast)) p = &p->operand(0);
@@ -297,7 +298,7 @@ Result<Instruction*> GatherOfPad(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kPad, {gather, &pad.operand(1)}, PadAttrs{padding});
 }
 
-// An update without indices must have x's shape.
+// A single update without indices must have the shape of operand 0.
 Result<Instruction*> ScatterOfNoneOrAll(Instruction& inst, const PassContext&) {
   if (inst.operand_count() != 3 || !IsStatic(inst)) return nullptr;
   Instruction &x = inst.operand(0), &update = inst.operand(2);
@@ -327,7 +328,7 @@ Result<Instruction*> AddToScatter(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kScatter, {sum, &scatter->operand(1), &scatter->operand(2)}, scatter->attributes());
 }
 
-// All updates together must be smaller than the result.
+// The updates of both scatters together must be smaller than the result.
 template <bool kRounds>
 Result<Instruction*> AddScatters(Instruction& inst, const PassContext&) {
   Instruction *a, *b;

@@ -45,7 +45,7 @@ Result<Instruction*> SliceOfBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {part}, broadcast.attributes());
 }
 
-// Makes equal slices look equal.
+// Removes strides of dimensions with one element, so that equal slices look equal.
 Result<Instruction*> SliceWithoutStride(Instruction& inst, const PassContext&) {
   SliceRanges ranges = inst.attrs<SliceAttrs>().slice;
   bool changed = false;
@@ -58,7 +58,7 @@ Result<Instruction*> SliceWithoutStride(Instruction& inst, const PassContext&) {
   return changed ? Replace(inst, Opcode::kSlice, {&inst.operand(0)}, SliceAttrs{ranges}) : nullptr;
 }
 
-// The slice must be whole rows of x.
+// The slice must consist of whole rows of the reshape's operand.
 Result<Instruction*> SliceOfReshape(Instruction& inst, const PassContext&) {
   Instruction& reshape = inst.operand(0);
   if (!reshape.Is(Opcode::kReshape) || !IsStatic(reshape) || inst.shape().rank() == 0) return nullptr;
@@ -268,7 +268,7 @@ Result<Instruction*> ChainToItself(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// x must be a reshape. The outer reshape may merge only neighbours in x.
+// reshape(transpose(x)) => transpose(reshape(x)), if x is a reshape and the outer reshape merges only neighbours in x.
 Result<Instruction*> HoistTranspose(Instruction& inst, const PassContext&) {
   Instruction& transpose = inst.operand(0);
   if (!m::OneUse(m::Transpose())(&transpose) || !IsStatic(transpose) || !transpose.operand(0).Is(Opcode::kReshape) ||
@@ -350,7 +350,7 @@ bool MayGetLayoutOf(const Shape& shape, const Shape& before) {
   return shape.HasDefaultLayout() || !before.HasDefaultLayout();
 }
 
-// f's operand and result must have one type.
+// The operand and the result of the unary instruction must have one type.
 Result<Instruction*> BitcastOfUnary(Instruction& inst, const PassContext&) {
   Instruction& f = inst.operand(0);
   if (!m::OneUse(m::Any())(&f) || !f.Is(kElementwise) || f.operand_count() != 1 || f.Is(Opcode::kCopy) ||
@@ -375,7 +375,7 @@ Result<Instruction*> CopyTwice(Instruction& inst, const PassContext&) {
   if (!is_plain(inst.shape()) || !is_plain(inner.shape()) || !is_plain(inner.operand(0).shape())) return nullptr;
   return Replace(inst, Opcode::kCopy, {&inner.operand(0)});
 }
-// The reshape can produce the layout itself.
+// The reshape can produce the copy's layout itself.
 Result<Instruction*> CopyOfReshape(Instruction& inst, const PassContext&) {
   Instruction& reshape = inst.operand(0);
   if (!m::OneUse(m::Reshape())(&reshape) || !inst.shape().IsArray() || inst.shape().HasDynamicDims() ||
@@ -481,7 +481,7 @@ Result<Instruction*> CopyOfBitcastOfCopy(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kCopy, {view});
 }
 
-// The bitcast may only permute dimensions and layout, and must keep x's dimensions in order.
+// The bitcast may only permute dimensions and layout, and must keep the broadcast operand's dimensions in order.
 Result<Instruction*> BitcastOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
   if (!broadcast.Is(Opcode::kBroadcast) || !MayGetLayoutOf(inst.shape(), broadcast.shape())) return nullptr;
