@@ -82,8 +82,8 @@ class Comparer {
         counterparts_(loops_before_, loops_after_, origins_) {}
 
   Result<SampleResult> Compare() {
-    // Instructions without an id in the input are identified by their own id, which is equal in both modules, as a
-    // negative number.
+    // Without an id in the input, an instruction is identified by a negative number made from its own id, which is
+    // equal in both modules.
     const auto identity = [](int input_id, const Instruction& inst) {
       return input_id >= 0 ? input_id : -2 - inst.id();
     };
@@ -117,7 +117,7 @@ class Comparer {
   static constexpr int64_t kFewestCompared = 4;
   static constexpr int64_t kMostStepsOfStart = 100'000'000;
 
-  // Value numbers of values in memory that slices compute again. `all` means all of them.
+  // Numbers of values in memory that slices compute again. `all` means all of them.
   struct Cut {
     std::set<int> computed;
     bool all = false;

@@ -18,7 +18,6 @@ Instruction* Widened(Instruction& inst, Instruction& operand) {
   return Step(inst, Opcode::kConvert, operand.shape().WithType(kWide), {&operand});
 }
 
-// Applies the opcode to operands converted to f32, and converts a bf16 result back.
 Instruction* InWideType(Instruction& inst, Attributes attrs) {
   std::vector<Instruction*> operands;
   for (Instruction* operand : inst.operands()) operands.push_back(Widened(inst, *operand));

@@ -1,5 +1,5 @@
-// while-loop-all-reduce-code-motion: moves sums over devices behind a loop that only adds them up. The loop adds up the
-// terms of its own device, and one all-reduce after the loop replaces those of all trips:
+// while-loop-all-reduce-code-motion: moves sums over devices behind a loop that only adds them up. The loop then adds
+// up its own device's terms:
 //
 //   s = s + all-reduce(x)  =>  p = p + x, from 0, and after the loop s + all-reduce(p)
 //

@@ -196,7 +196,7 @@ bool MergeSame(const Loop& loop) {
   return changed;
 }
 
-// By element: whether it is needed outside, by the condition, a side effect, or the next value of a live element.
+// By element: needed outside, by the condition, a side effect, or a live element's next value.
 std::vector<bool> LiveElements(const Loop& loop) {
   std::vector<bool> live(loop.init->operand_count(), false);
   std::vector<const Instruction*> worklist;

@@ -1,5 +1,4 @@
-// Inserts a copy where two values would share memory while both are needed, so that the module can be computed in
-// place. It copies:
+// Copies values that would share memory with another value while both are needed:
 //
 //   result       a parameter without an alias, a constant, or a value that occurs earlier in the result
 //   loop         an initial value that is an argument, a constant, needed later or in the tuple already; a next value

@@ -129,7 +129,6 @@ class Padder {
     return result;
   }
 
-  // Replaces elements from `size` on along dimension d by the identity.
   static Instruction* Masked(Instruction& inst, Instruction* x, int64_t d, Instruction& size, const Literal& identity) {
     const Shape& shape = x->shape();
     const Shape positions = shape.WithType(size.shape().type());

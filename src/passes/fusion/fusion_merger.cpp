@@ -50,7 +50,7 @@ class FusionMerger {
   struct Kernel {
     bool may_merge = false;  // The kernel may be merged into its users.
     bool alone = false;      // No kernel may be merged into it.
-    bool costly = false;     // Computes a costly function.
+    bool costly = false;
     int64_t instructions = 0;
     int64_t copies = 1;  // The largest number of copies of one merged kernel in this kernel's code.
     FusionGraph::Shape shape;

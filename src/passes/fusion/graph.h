@@ -80,7 +80,6 @@ class FusionGraph {
   int64_t ReadCountOfUnion(GroupId a, GroupId b) const;
   GroupCost CostOf(GroupId group) const { return CostOfUnion(group, group); }
   GroupCost CostOfUnion(GroupId a, GroupId b) const;
-  // The cost of `group` after CopyGroup.
   GroupCost CostWithCopy(GroupId from, GroupId group, double times) const;
 
   struct Shape {

@@ -1,6 +1,5 @@
-// gpu_horizontal_loop_fusion, gpu_horizontal_input_fusion: join kernels too small to fill a device, such as an
-// optimizer's updates of small arrays. Only one common user and the root may read these kernels, so that they do not
-// depend on each other.
+// gpu_horizontal_loop_fusion, gpu_horizontal_input_fusion: join kernels too small to fill a device. Only one common
+// user and the root may read these kernels, so that they do not depend on each other.
 //
 //   loop   kernels without reductions, with results of one type and equally much code, of any dimensions, at most 32
 //   input  reductions that iterate over the same elements (walk.h)

@@ -1,10 +1,8 @@
 // convolution-layout-assignment: moves the channels of convolutions on tensor cores, and of instructions between them,
 // to the last dimension.
 //
-// PrefersChannelsLast() selects convolutions by XLA's rule. If channels are not last, libraries transpose arrays around
-// each call, whereas transposes in the module can cancel each other. The order spreads from each convolution to all
-// instructions that can be computed in it (order.h). A minimal cut finds the cheapest choice for each instruction.
-// Costs:
+// PrefersChannelsLast() selects convolutions by XLA's rule. The order spreads to all instructions that can be computed
+// in it (order.h). A minimal cut finds the cheapest choice for each (docs/architecture.md#layouts). Costs:
 //
 //   channels first  a convolution costs the transposes of its library
 //   channels last   nothing
@@ -95,7 +93,7 @@ class ConvolutionLayouts {
     return true;
   }
 
-  // Chooses orders. Returns whether any changes.
+  // Returns whether any order changes.
   bool Choose();
   void Rewrite();
 

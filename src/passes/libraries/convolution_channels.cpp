@@ -105,7 +105,6 @@ Instruction* InVectors(Instruction& inst, Instruction& x, int64_t channels, int6
   for (const int64_t d : order) dims.push_back(split[d]);
   return &to.AddLike(inst, Opcode::kTranspose, x.shape().WithDims(dims), {&apart}, DimensionsAttrs{order});
 }
-// Inverse of InVectors().
 Instruction* WithoutVectors(Instruction& inst, Instruction& x, int64_t channels, Computation& to) {
   const int64_t last = x.shape().rank() - 1;
   std::vector<int64_t> order;

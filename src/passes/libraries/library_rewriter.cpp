@@ -1,6 +1,5 @@
-// cublas-gemm-rewriter, gpu-conv-rewriter and cudnn-fused-convolution-rewriter: make library calls. The last one adds
-// epilogues to convolutions, the first one gives dots theirs at once. The computation of a call, a kCustom fusion,
-// states the exact operations:
+// cublas-gemm-rewriter, gpu-conv-rewriter and cudnn-fused-convolution-rewriter: make library calls. The last pass adds
+// epilogues to convolutions. Dots get theirs at once. A call is a kCustom fusion, which states the exact operations:
 //
 //   product   the dot or convolution of two operands of the fusion
 //   steps     elementwise instructions, each applied to the previous value, which has no other user:

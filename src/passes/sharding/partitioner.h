@@ -1,7 +1,7 @@
 // Makes the program of one device from one whose arrays have shardings.
 //
-// Each array becomes the device's part. FitOp chooses the split of each op, and collectives change the splits of
-// operands and result. All devices run one program, which reads partition-id.
+// FitOp chooses the split of each op, and collectives change the splits of operands and result. All devices run one
+// program, which reads partition-id.
 #ifndef HLO_PASSES_SHARDING_PARTITIONER_H_
 #define HLO_PASSES_SHARDING_PARTITIONER_H_
 

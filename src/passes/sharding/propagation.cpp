@@ -113,8 +113,8 @@ void Propagation::ReadStatedOf(const Instruction& inst) {
       continue;
     }
     if (state.stated_by != nullptr) {
-      // The last statement in Shardy's attributes holds, or without one the first sharding=, because sharding= is made
-      // from Shardy's attributes.
+      // Shardy's last statement holds, otherwise the first sharding=, because sharding= is made from Shardy's
+      // attributes.
       const bool is_ignored = stated[leaf]->by == StatedBy::kSharding;
       if (state.split != *split)
         conflicts_.push_back(is_ignored ? ConflictText(inst, *split, *state.stated_by, state.split)
