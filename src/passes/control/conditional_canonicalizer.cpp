@@ -1,4 +1,4 @@
-// conditional canonicalizer: lets conditionals return tuples, whose elements later passes can merge or remove.
+// conditional canonicalizer: lets conditionals return tuples, whose elements passes can merge or remove.
 //
 //   r = conditional(...)  =>  t = (S) conditional(...), r = get-tuple-element(t), index=0
 #include "ir/fusion.h"

@@ -5,8 +5,8 @@
 namespace hlo {
 namespace {
 
-// Signed integers in the total order of the floats, -NaN < -inf < ... < -0 < +0 < ... < NaN: their bits. If the sign is
-// set, all other bits are inverted.
+// Maps floats to signed integers in the same total order, -NaN < -inf < ... < -0 < +0 < ... < NaN: takes their bits,
+// and inverts all others if the sign is set.
 Instruction* OrderKey(Instruction& inst, Instruction* x) {
   const int bits = BitWidth(x->shape().type());
   const PrimitiveType type = bits == 16 ? PrimitiveType::kS16 : bits == 32 ? PrimitiveType::kS32 : PrimitiveType::kS64;

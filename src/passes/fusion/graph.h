@@ -42,8 +42,8 @@ class FusionGraph {
   bool logging() const { return log_ != nullptr || logs_why_; }
   bool IsNeeded(const Instruction& inst) const { return position_[inst.place()] >= 0; }
 
-  // Opens a group that stores `root`. If `root` is a fusion, its instructions are merged with later members. `why` is
-  // the reason why the users' groups do not compute `root`.
+  // Opens a group that stores `root`. If `root` is a fusion, its instructions are merged with later members. `why`: why
+  // the users' groups do not compute `root`.
   GroupId Open(Instruction& root, const FusionNote* why = nullptr);
   // Lets `group` compute `producer` instead of reading it. `evaluations` counts the computed elements, with
   // repetitions.

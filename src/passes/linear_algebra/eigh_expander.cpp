@@ -170,7 +170,7 @@ class Eigh {
     return {needed, cosine, w.Binary(Opcode::kMultiply, tangent, cosine), sign};
   }
 
-  // Columns (dim 1) or rows (dim 0) p and q: x, y => c x - s y, s x + c y, with y times the sign.
+  // Rotates columns (dim 1) or rows (dim 0) p and q: x, y => c x - s y, s x + c y, with y times the sign.
   Instruction* Rotated(Writer& w, Instruction* a, const Rotation& rotation, Instruction* p, Instruction* q,
                        int64_t dim) {
     const Shape vector = shapes_.Row();

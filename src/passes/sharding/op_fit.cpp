@@ -300,8 +300,8 @@ class Fitting {
     return (start / own == 0 ? 0 : first) + (start / own + 1 == parts ? 0 : own - first);
   }
 
-  // Time of the whole op, in bytes of a link. A device with links of 360 GB/s does 2e14 steps of a loop over all
-  // factors in a second, and its memory has 3 TB/s.
+  // Time of the whole op, as the bytes that a link sends meanwhile. A device with links of 360 GB/s does 2e14 steps of
+  // a loop over all factors in a second, and its memory has 3 TB/s.
   double ComputeCost() const {
     constexpr double kBytesPerStep = 3.6e11 / 2e14, kBytesPerMemoryByte = 3.6e11 / 3e12;
     double steps = 1, bytes = 0;

@@ -360,8 +360,8 @@ Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& 
   return inst.shape().IsTuple() ? &local.to.AddTuple(Operands(parts.begin(), parts.end())) : parts[0];
 }
 
-// GSPMD's borders have one value. The operand at the begin and the result at the end have its outer sharding. All axes
-// are manual inside.
+// GSPMD's region borders have one value. The operand at the begin and the result at the end have the sharding outside.
+// All axes are manual inside.
 Result<Instruction*> Partitioner::GspmdRegionBorder(Local& local, const Instruction& inst) {
   const bool begins = MarkerOf(inst) == Marker::kShard;
   const Instruction &whole = begins ? inst.operand(0) : inst, &part = begins ? inst : inst.operand(0);

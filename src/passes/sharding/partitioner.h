@@ -31,8 +31,8 @@ class Partitioner {
   // collective makes. C040 for an array that is gathered whole and has more than max_gather bytes.
   Status Run();
 
-  // An array that each device gathers without being told by a sharding: its user needs all of a split dimension, or no
-  // other change of its split exists.
+  // An array that each device gathers although no sharding says so: the user needs all of a split dimension, or the
+  // split can change in no other way.
   struct Gather {
     std::string text;  // "'x' f32[8,8] (256 B) for 'y' (sort): [{a}, {}] to [{}, {}]"
     int64_t bytes;

@@ -1,4 +1,4 @@
-// The rules of algsimp by family, and shared functions.
+// The rules of algsimp by family.
 //
 // Rules compare whole shapes, with layouts, and hold after layout assignment too. New instructions usually have the
 // layout of the replaced one or row-major order.
