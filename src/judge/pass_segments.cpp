@@ -97,6 +97,8 @@ Result<BitsResult> PassSegments::Compare(const Module& before, const Module& aft
 
 Result<SampleResult> PassSegments::Sample(const Module& before, const Module& after, Preserves promise) {
   SampleResult result = TRY(CompareBySample(before, after, args_, OriginsFrom(before), promise, *options_.sample));
+  const int64_t beyond = std::max<int64_t>(0, result.steps - options_.sample->work_limit);
+  options_.sample->reserve = std::max<int64_t>(0, options_.sample->reserve - beyond);
   result_.values += result.compared();
   result_.unchanged += result.unchanged;
   result_.not_compared += result.changed - result.compared();

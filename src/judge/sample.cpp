@@ -97,11 +97,14 @@ class Comparer {
                                              int64_t element) { return counterparts_.Of(loop, element); }});
     CompareResults();
     result_.changed = std::ssize(changes_);
-    int64_t left = options_.work_limit;
+    int64_t left = options_.work_limit, reserve = options_.reserve;
     for (size_t i = 0; i < changes_.size(); ++i) {
       const int64_t share = std::max<int64_t>(1, left / static_cast<int64_t>(changes_.size() - i));
-      const int64_t spent = TRY(CompareOnStates(changes_[i], share, std::max(kShares * share, left / kShares)));
+      const int64_t most = std::max({kShares * share, left / kShares, reserve});
+      const int64_t spent = TRY(CompareOnStates(changes_[i], share, most));
+      reserve = std::max<int64_t>(0, reserve - std::max<int64_t>(0, spent - kShares * share));
       left = std::max<int64_t>(0, left - spent);
+      result_.steps += spent;
       if (result_.verdict == Verdict::kMismatch) return std::move(result_);
     }
     if (kFewestCompared * result_.compared() < result_.changed) {
@@ -347,8 +350,8 @@ class Comparer {
       const auto slices = TRY(shadow::SlicesOfBoth(*before, *after, limit, most, options_.seed));
       if (!slices) {
         result_.beyond_work = true;
-        SetWhyNot(Str("computing '", change.after.inst->name(),
-                      "' takes more steps than --work_limit=", options_.work_limit, " leaves for one value"));
+        SetWhyNot(Str("computing '", change.after.inst->name(), "' takes more than ", std::max(limit, most),
+                      " steps, the share of one value in --work_limit"));
         return spent;
       }
       spent += slices->before.steps + slices->after.steps;

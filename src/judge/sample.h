@@ -29,6 +29,7 @@ struct SampleOptions {
   LeftValues left;  // Without `has`, slices begin with the arguments.
   uint64_t seed = 0;
   int64_t work_limit = 300'000'000;  // Scalar steps (interp/shadow/slice.h) of all slices.
+  int64_t reserve = 0;               // Further steps, for values whose least slice takes more than their share.
 };
 
 struct SampleResult {
@@ -41,6 +42,7 @@ struct SampleResult {
   int64_t by_residues = 0;
   int64_t in_f64 = 0;
   int64_t elements = 0;
+  int64_t steps = 0;  // Of all slices.
   bool beyond_work = false;
   std::optional<BitsFinding> finding;
 
