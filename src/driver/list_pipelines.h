@@ -12,7 +12,7 @@ namespace hlo {
 // All presets with their pipelines in order of execution.
 std::string PipelineList();
 
-// As in the study of XLA's passes, a stage that runs until nothing changes counts once, and a pass named twice is two
+// A stage that runs until nothing changes counts once, and a pass named twice is two
 // invocations. `distinct_one_device` and `invocations` exclude partitioning. Passes that prepare emission count only as
 // invocations.
 struct PassCounts {

@@ -12,6 +12,7 @@
 #include "driver/inspect/stats.h"
 #include "driver/inspect/text.h"
 #include "ir/device_groups.h"
+#include "ir/fusion.h"
 #include "ir/mesh/unpartitioned.h"
 #include "ir/trip_count.h"
 

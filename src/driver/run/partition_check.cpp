@@ -201,7 +201,7 @@ class PartitionCheck {
   }
 
   static std::string TextOf(const Error& error) {
-    const std::string code(error.code());
+    const std::string& code = error.code();
     return Str(code.empty() ? "" : Str("[", code, "] "), error.message());
   }
 
