@@ -34,7 +34,7 @@ std::string_view WhyNoParts(ShardingKind kind) {
     case ShardingKind::kMaximal: return "places the whole array on one device";
     case ShardingKind::kManual: return "leaves it to the program which part a device holds";
     case ShardingKind::kUnknown: return "does not say which part a device holds";
-    case ShardingKind::kUnreduced: return "makes the whole array the sum of the devices' arrays";
+    case ShardingKind::kUnreduced: return "makes the whole array a reduction of the devices' arrays";
     case ShardingKind::kTuple: return "is for a tuple, but the value is an array";
     case ShardingKind::kReplicated:
     case ShardingKind::kTiled:

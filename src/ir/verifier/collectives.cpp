@@ -156,17 +156,16 @@ Status CheckScaledDim(const Instruction& inst, const CollectiveAttrs& a, const S
     const int64_t whole = gather ? to.dim(d) : from.dim(d);
     const int64_t part = gather ? from.dim(d) : to.dim(d);
     if (part <= 0 || whole < 0) continue;  // The dimension is empty or unbounded.
-    const int64_t factor = whole / part + (whole % part != 0);
     const char* code = gather ? "V219" : "V221";
-    if (group_size > 1 && factor != group_size) {
-      FAIL(ErrorAtResult(inst, code,
-                         Str("dimension ", d, " changes from ", from.dim(d), " to ", to.dim(d), ", by a factor of ",
-                             factor, ", but the groups have ", group_size, " members")));
-    }
     if (whole % part != 0) {
       FAIL(ErrorAtResult(inst, code,
                          Str("dimension ", d, " changes from ", from.dim(d), " to ", to.dim(d),
                              ", but neither size is a multiple of the other")));
+    }
+    if (group_size > 1 && whole / part != group_size) {
+      FAIL(ErrorAtResult(inst, code,
+                         Str("dimension ", d, " changes from ", from.dim(d), " to ", to.dim(d), ", by a factor of ",
+                             whole / part, ", but the groups have ", group_size, " members")));
     }
   }
   return {};
