@@ -146,7 +146,7 @@ TEST(LspSymbols, BrokenTextsKeepTheirOutline) {
   }
 }
 
-// Unterminated strings and deep nesting take neither long nor much stack.
+// Unterminated strings, unterminated comments and deep nesting need neither much time nor much stack.
 TEST(LspSymbols, HostileTextsAreIndexed) {
   std::string open = "e {\n";
   for (int i = 0; i < 1'000'000; ++i) open += "\\\"\n";

@@ -15,8 +15,8 @@ namespace hlo {
 bool HasMeaning(const Instruction& inst);
 std::vector<std::string_view> LibraryCallTargets();
 
-// The entry takes the call's operands and returns a tuple of its first results. Others are workspace. Errors (U007): an
-// unknown or inconsistent configuration.
+// A module that computes the same as `call`. Its entry takes the call's operands, and returns a tuple of the call's
+// first results. The call's other results are workspace. Errors (U007): an unknown or inconsistent configuration.
 Result<std::unique_ptr<Module>> MeaningOf(const Instruction& call);
 
 }  // namespace hlo

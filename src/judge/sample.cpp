@@ -331,8 +331,8 @@ class Comparer {
 
   enum class Outcome : uint8_t { kEqual, kDiffers, kOpen };
 
-  // Returns the number of steps. While the slices differ, values in memory that only one of them reads are computed
-  // instead.
+  // Returns the steps that the slices took. A slice reads values that the run left in memory. If the results of the two
+  // slices differ, the values that only one of them read are computed by the slices, and the slices are compared again.
   Result<int64_t> CompareChange(const Change& change, int64_t limit, int64_t most) {
     constexpr int kMostRounds = 12;
     int64_t spent = 0;

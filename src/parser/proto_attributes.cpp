@@ -198,7 +198,8 @@ std::string BlockScaling(const AttributeSource& from) {
   return sides.empty() ? "" : Str("{", Join(sides, " "), "}");
 }
 
-// Omits `false`: a topk in a proto before 2026 lacks the field, but is stable, its attribute's default.
+// Omits `false`, so that the default of the opcode's attribute holds. A topk in a proto from before 2026 lacks the
+// field but is stable, which is the default of topk.
 std::string Stable(const AttributeSource& from) { return from.inst.Int(I::is_stable) != 0 ? "true" : ""; }
 
 std::string LargestOfTopK(const AttributeSource& from) { return from.inst.Int(I::largest) != 0 ? "true" : "false"; }

@@ -12,7 +12,8 @@ namespace hlo {
 
 // `name` may begin with `%`. Errors: F008 if there is none.
 Result<const Computation*> FindComputation(const Module& module, std::string_view name);
-// The name of an instruction of a parsed text. Instruction::name() differs if another computation has the same name.
+// The name of an instruction of a parsed text. Instruction::name() differs if another computation has an instruction of
+// the same name.
 std::string_view NameInText(const Instruction& inst);
 // Finds an instruction by its name in the text. If `computation` is null, looks in the entry, and then for a unique
 // match in the other computations. Errors: F008.

@@ -28,7 +28,7 @@ class Debugger {
     const auto add = [&](const Computation& computation) {
       for (const Instruction* inst : computation.instructions()) {
         instructions_[inst->name()].push_back(inst);
-        // The parser renames an instruction if another computation has its name.
+        // The parser renames an instruction if another computation has an instruction of the same name.
         if (const std::string_view text = NameInText(*inst); text != inst->name()) instructions_[text].push_back(inst);
       }
     };

@@ -314,8 +314,9 @@ class PartitionCheck {
     return Judged{Verdict::kInconclusive, why, {}};
   }
 
-  // Whether both programs have the same results in f64, within the tolerance of that type. The ensemble's roundings are
-  // independent of each other, but roundings of many equal terms are not.
+  // Whether the input and `module` have the same results in f64, within the tolerance of f64. If so, roundings may
+  // explain the difference although the ensemble does not: the ensemble rounds each term independently, but many equal
+  // terms are rounded equally.
   bool AgreeInF64(const Module& module) const {
     const auto unmarked = Unmarked();
     if (!unmarked) return false;

@@ -101,7 +101,7 @@ class Judge {
     return Trial(text, run, trial).symptom();
   }
 
-  // Counts options_.confirm tries with this answer, including `known` earlier ones.
+  // Number of options_.confirm tries that give `answer`. `known` earlier tries gave it already, and are not repeated.
   int Count(const Text& text, const RunOptions& run, Answer answer, int known = 0) {
     int count = known;
     for (int i = known; i < options_.confirm; ++i) count += Ask(text, run) == answer;

@@ -59,7 +59,7 @@ struct BufferPlan {
 };
 
 struct BufferOptions {
-  // Donated parameters may share buffers.
+  // The memory of a donated parameter may be reused for other values.
   bool reuse_parameters = false;
   bool outputs_in_arena = false;
 };

@@ -269,7 +269,7 @@ class InstructionFusion {
     if (!KeepsIndex(user, inst)) {
       use.readers = AddReaders([&](auto out) { *out = Reader(static_cast<int>(ids_.IndexOf(user)), role.copies); });
     }
-    // Finds the kernel in constant time, because a value may have many users.
+    // Finds the kernel's element of joins_ in constant time, because a value may have many users.
     size_t& at = kernels_[use.kernel].join;
     if (at >= joins_.size() || joins_[at].kernel != use.kernel) {
       at = joins_.size();

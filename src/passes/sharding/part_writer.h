@@ -29,7 +29,8 @@ class PartWriter {
   Instruction& Add(Opcode opcode, Shape shape, Operands operands, Attributes attributes = NoAttrs());
   Instruction& Scalar(PrimitiveType type, int64_t value);
   Instruction& ZeroBits(PrimitiveType type);
-  // Repeats a scalar, or a vector along one dimension.
+  // Broadcasts to `shape`: a scalar to all elements, or a vector, which lies along `dim` and is repeated along the
+  // other dimensions.
   Instruction& Everywhere(Instruction& scalar, const Shape& shape);
   Instruction& Along(Instruction& vector, int64_t dim, const Shape& shape);
   Instruction& Compare(Instruction& a, ComparisonDirection direction, Instruction& b);

@@ -20,8 +20,9 @@ Computation* ReducerOf(const Instruction& inst) {
   return inst.Is(Opcode::kReduce) ? inst.attrs<ReduceAttrs>().to_apply : inst.attrs<ReduceWindowAttrs>().to_apply;
 }
 
-// The op of a reduce of one static array in one type. nullopt for other reduces, and if the op's type belongs to the
-// rule's other row.
+// The op of a reduce of one static array in one type. Most rules have two rows: kRounds = false for ops whose order
+// does not matter in this type (such as sums of integers), and true for the others. nullopt for other reduces, and if
+// the op belongs to the other row.
 template <bool kRounds>
 std::optional<Opcode> OpOfRow(const Instruction& inst) {
   if (inst.operand_count() != 2 || !IsStaticOfOneType(inst)) return std::nullopt;
