@@ -54,8 +54,9 @@ void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
                "part that the parameter's sharding states, and the results are joined; parts: the arrays are parts of "
                "partitions; auto: whole if an array does not have the shape of its parameter");
   flags.String("result_shardings", &run->result_shardings, "MODULE",
-               "join the parts of a partitioned module's results by the shardings that this module states for its "
-               "results, such as XLA's *before_spmd-partitioning.txt. Default: the shardings of the module's own root");
+               "join the parts of the results of a partitioned module by the shardings that MODULE states for its "
+               "results, such as XLA's *before_spmd-partitioning.txt. Default: the shardings of the partitioned "
+               "module's root");
   flags.Repeated("arg", &run->arg, "WHICH=SPEC",
                  "one argument, by the parameter's number or name; it takes precedence over --args. SPEC: f.npy, "
                  "f.npz:KEY, @f.bin, {1,2}, zeros, ones, iota, special, replica_id, uniform(a,b), normal(m,s) or "

@@ -62,8 +62,8 @@ Result<ExitCode> OpsCommand(Args args) {
       "compiled after a pass has replaced the op by others; f: computed by the interpreter on cpu and cuda "
       "(UNSUPPORTED with --nofallback); -: not supported; blank: HLO has no such op. The interpreter supports k, p and "
       "f. Each entry was tested: hlo-run without flags ran a minimal instruction of the op on cpu. One f8 type "
-      "represents all f8 types. Ops that communicate with the host or other devices have no element type and one "
-      "letter. For given opcodes, the passes and reasons are printed.",
+      "represents all f8 types. Infeed, outfeed, send, recv and custom-call have a single letter instead of one for "
+      "each type. For given opcodes, the pass of each p and the reason for each f and - are printed.",
       {"hlo ops", "hlo ops dot convolution"});
   const std::vector<std::string> positionals = TRY(ParseArgs(flags, args));
   if (flags.help_asked()) {

@@ -105,7 +105,7 @@ struct UnrollingOptions {
         Option("instructions", &UnrollingOptions::instructions, "largest number of instructions of the loop's body"),
         Option("copies", &UnrollingOptions::copies, "largest number of instructions that one loop becomes"),
         Option("module_copies", &UnrollingOptions::module_copies,
-               "largest number of instructions that all loops become"),
+               "largest number of instructions that all unrolled loops of a module become together"),
         Option("one_kernel", &UnrollingOptions::one_kernel, "unroll only loops that can become one kernel"));
   }
 };

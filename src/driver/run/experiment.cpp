@@ -78,9 +78,9 @@ void TakePartitions(Module& module, const LoadOptions& options, std::vector<std:
     if (partitions <= 1) return;
     module.header.num_partitions = partitions;
   }
-  notes->push_back(
-      Str("the header has no number of partitions, so the number in the shardings is used: --num_partitions=",
-          module.header.num_partitions));
+  notes->push_back(Str(
+      "the header does not state more than one partition, so the number in the shardings is used: --num_partitions=",
+      module.header.num_partitions));
 }
 
 Error WithAdvice(Error error, const Module& module) {

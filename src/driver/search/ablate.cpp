@@ -82,6 +82,15 @@ std::vector<Candidate> CandidatesOf(const VariantOutcome& baseline, AblateBy by,
   return candidates;
 }
 
+std::string WhyNoMatch(AblateBy by, const std::string& path) {
+  if (by == AblateBy::kAll) return "the only variant of --ablate_by=all, 'all passes', does not match";
+  const std::string_view part = by == AblateBy::kPass       ? "pass"
+                                : by == AblateBy::kInstance ? "pass instance"
+                                : by == AblateBy::kPipeline ? "pipeline"
+                                                            : "rule";
+  return Str("no ", part, " that changed ", path, " has a matching name");
+}
+
 RunOptions Without(RunOptions options, const Candidate& candidate) {
   PipelineOptions& pipeline = options.pipeline;
   pipeline.disabled.insert(pipeline.disabled.end(), candidate.disabled.begin(), candidate.disabled.end());
@@ -237,8 +246,7 @@ Result<Ablation> Ablate(const std::string& path, const AblateOptions& options, c
   if (options.only) {
     std::erase_if(candidates, [&](const Candidate& candidate) { return !options.only->FoundIn(candidate.name); });
     if (candidates.empty())
-      FAIL(UsageError("F004", MetNothing("ablate", options.pattern,
-                                         Str("nothing that changed the module has a matching name, ", path))));
+      FAIL(UsageError("F004", MetNothing("ablate", options.pattern, WhyNoMatch(options.by, path))));
   }
   ablation.rows = TryEach(path, options, candidates, baseline, announce);
   if (options.measured) MeasureAll(path, options, candidates, ablation.rows, &ablation, announce);

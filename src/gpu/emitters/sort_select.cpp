@@ -128,18 +128,18 @@ EmittedKernel EmitSelect(SortSpace& space, const EmitRequest& request, const Sor
   const auto result = [&](Value i, Value key, Value carried) { sort.Results(i, key, carried); };
   if (sort.tiles() == 1) {
     Selection(sort).Select(elements, sort.count(), result);
-    return std::move(sort).Finish("sort, the first of a line");
+    return std::move(sort).Finish("sort, the first elements of a line");
   }
   const Candidates candidates(sort);
   if (at.step == SortStep::kSelectTiles) {
     Selection(sort).Select(elements, sort.count(),
                            [&](Value i, Value key, Value carried) { candidates.StoreAt(i, key, carried); });
-    return std::move(sort).Finish("sort, the first of tiles");
+    return std::move(sort).Finish("sort, the first elements of each tile");
   }
   const DigitSource left = {[&](Value i) { return candidates.KeyAt(i); },
                             [&](Value i) { return candidates.CarriedAt(i); }};
   Selection(sort).Select(left, sort.k().Index(candidates.Count()), result);
-  return std::move(sort).Finish("sort, the first of a line's tiles");
+  return std::move(sort).Finish("sort, the first elements of a line, from those of its tiles");
 }
 
 }  // namespace hlo::gpu

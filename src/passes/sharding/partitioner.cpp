@@ -202,7 +202,8 @@ Result<ArraySplit> Partitioner::SplitOf(const Instruction& inst, int64_t leaf) c
   if (sharding == nullptr) FAIL(Refused(inst, "has no sharding (sharding-propagation gives it one)"));
   auto split = axes_.Read(*sharding, shape.rank());
   if (!split) FAIL(Refused(inst, split.error().message()));
-  if (split->only_device) FAIL(Refused(inst, Str("has a side effect on device ", *split->only_device, " alone")));
+  if (split->only_device)
+    FAIL(Refused(inst, Str("is placed on device ", *split->only_device, " alone by its sharding")));
   for (int64_t dim = 0; dim < shape.rank(); ++dim) {
     if (shape.IsDynamic(dim) && !split->AtomsOf(dim).empty())
       FAIL(Refused(inst, Str("splits dimension ", dim, " of ", shape, ", whose size is known at run time only")));
