@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs again, on this machine, the tables and figures of the studies behind this project. Writes a page with charts.
 
-    seeds.py                                        # build/seeds/index.html and index.md, in some minutes
+    seeds.py                                        # writes build/seeds/index.html and a text beside it, in some minutes
     seeds.py --only fusion,counts --out /tmp/seeds
 
 The figures come from the program's own reports. This script computes no times. If a part fails, its section has the

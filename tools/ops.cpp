@@ -36,7 +36,7 @@ void PrintWhy(const OpCoverage& op) {
     const Support& support = op.by_type[t];
     if (!support.pass.empty()) types[Str("p: ", support.pass)].push_back(ToString(CoverageTypes()[t]));
     else if (support.defined && !support.kernels)
-      types[Str("f: ", support.why)].push_back(ToString(CoverageTypes()[t]));
+      types[Str(support.interpreter ? "f: " : "-: ", support.why)].push_back(ToString(CoverageTypes()[t]));
   }
   for (const auto& [why, of] : types)
     std::printf("%s\n",

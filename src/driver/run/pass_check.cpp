@@ -358,7 +358,7 @@ Result<JudgedPasses> JudgePassesOf(Experiment& experiment, bool runs_code, bool 
                        .work_limit = int64_t{1} << 50};
   if (judging.work_limit > 0) {
     sample.work_limit = judging.work_limit / PartsOf(runs);
-    sample.reserve = judging.work_limit / 4;
+    sample.reserve = judging.work_limit / 2;
   }
   if (runs.empty()) return JudgeWithoutPasses(input, optimized, own, sample);
   const auto judge_on = [&](const std::vector<Literal>& arguments, bool by_sample) {
