@@ -94,7 +94,7 @@ Result<Value> BitsOf(const Instruction& inst, const Value& operand) {
   Value result = ToValue(TRY(Evaluate(inst, {&declared, 1})));
   const std::span<const bool> is_open = open.data<bool>();
   if (std::ranges::find(is_open, true) == is_open.end()) return result;
-  if (result.parts.size() > 0 || result.shape.NumElements() != count) return Opened(std::move(result));
+  if (!result.parts.empty() || result.shape.NumElements() != count) return Opened(std::move(result));
   if (!result.IsFloat()) {
     result.open = open.WithShape(result.shape.WithType(PrimitiveType::kPred));
     return result;

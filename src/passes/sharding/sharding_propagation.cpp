@@ -34,9 +34,9 @@ bool IsRegionBorder(const Instruction& inst) {
 bool WriteSharding(const Propagation& propagation, Instruction& inst) {
   bool changed = false;
   if (inst.HasCommon() && !inst.common().frontend_attributes.empty() && !IsRegionBorder(inst)) {
-    FrontendAttributes kept = WithoutEntries(inst.common().frontend_attributes, kShardyPrefix);
+    const FrontendAttributes kept = WithoutEntries(inst.common().frontend_attributes, kShardyPrefix);
     changed = kept != inst.common().frontend_attributes;
-    if (changed) inst.mutable_common().frontend_attributes = std::move(kept);
+    if (changed) inst.mutable_common().frontend_attributes = kept;
   }
   if (inst.shape().LeafCount() == 0 || inst.shape().IsToken()) return changed;
   Sharding sharding = ShardingOf(propagation, inst);
