@@ -79,7 +79,7 @@ Result<std::vector<Literal>> FittingPartitions(std::vector<Literal> values, cons
   if (joined.differing)
     notes->push_back(Str("partitions ", joined.differing->first, " and ", joined.differing->second,
                          " hold the same part of ", what, ", which was recorded with different values"));
-  return std::vector<Literal>(values.size(), std::move(joined.whole));
+  return std::vector<Literal>(values.size(), joined.whole);
 }
 
 Result<ByDevice> RecordedByDevice(RecordedValues recorded, const std::string& path, const Module& module,
