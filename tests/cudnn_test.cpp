@@ -349,7 +349,8 @@ TEST(ReadConvolution, PadsEvenlyIfTheStridePermits) {
 
 // ---- What fails --------------------------------------------------------------------------------------------------
 
-// Lets each call of the interface fail once. The outcome must be no library call, another engine, or an error in cuDNN's words. No descriptor stays alive.
+// Lets each call of the interface fail once. The outcome must be no library call, another engine, or an error in
+// cuDNN's words. No descriptor stays alive.
 void EveryCallMayFail(const char* path) {
   const auto module = Optimized(path);
   ASSERT_NE(module, nullptr);
