@@ -37,7 +37,7 @@ std::string WhyNot(std::string_view name, int64_t devices) {
 
 double Milliseconds(ExchangeAlgorithm algorithm, Kind kind, double bytes, int64_t members, std::string_view name,
                     size_t level) {
-  const TopologyLevel& links = On(name, 1).levels[level];
+  const TopologyLevel links = On(name, 1).levels[level];
   const auto phase = PhaseOf(algorithm, kind, bytes, members, links);
   EXPECT_TRUE(phase);
   return 1e3 * phase->Seconds(links);
