@@ -138,6 +138,8 @@ RunOptions RunOf(const FuzzFlags& f, const Module& module, uint64_t seed) {
   return JudgedAs(module, seed, std::move(run), f.profiles);
 }
 
+RunOptions RunOf(const FuzzFlags& f, uint64_t seed) { return RunOf(f, *GrowModule(OptionsOf(f, seed)), seed); }
+
 // Names random passes, so that the command keeps its meaning if hlokit gets more passes.
 std::string SharedFlags(const FuzzFlags& f, uint64_t seed) {
   std::string shared;
@@ -151,14 +153,13 @@ std::string SharedFlags(const FuzzFlags& f, uint64_t seed) {
 }
 
 std::string Replay(const FuzzFlags& f, uint64_t seed) {
-  const std::string profile =
-      f.profiles.empty() ? "" : Str(" --input_profile=", RunOf(f, *GrowModule(OptionsOf(f, seed)), seed).input_profile);
+  const std::string profile = f.profiles.empty() ? "" : Str(" --input_profile=", RunOf(f, seed).input_profile);
   const std::string oracles = f.oracles.empty() ? "" : Str(" --oracles=", Join(f.oracles, ","));
   return Str(ReplayCommand(OptionsOf(f, seed)), profile, oracles, SharedFlags(f, seed));
 }
 
 std::string ReportOf(const FuzzFlags& f, uint64_t seed, std::string_view oracle) {
-  const std::string report = ReportCommand(oracle, RunOf(f, *GrowModule(OptionsOf(f, seed)), seed));
+  const std::string report = ReportCommand(oracle, RunOf(f, seed));
   if (report.empty()) return "";
   return Str(ReplayCommand(OptionsOf(f, seed)), " --print | ", report, SharedFlags(f, seed), " -");
 }
@@ -446,7 +447,7 @@ Status ReduceFindings(const FuzzFlags& f, const std::vector<Finding>& findings) 
   constexpr double kSecondsOfEach = 60;
   std::set<std::string> kinds;
   for (const Finding& finding : findings) {
-    const auto run = RunOfOracle(finding.oracle, RunOf(f, *GrowModule(OptionsOf(f, finding.seed)), finding.seed));
+    const auto run = RunOfOracle(finding.oracle, RunOf(f, finding.seed));
     if (!run || !kinds.insert(Str(finding.finding.oracle, KindOf(finding.finding.what))).second) continue;
     const std::string folder = Str(f.save.empty() ? "hlo-out/fuzz" : f.save, "/", finding.seed);
     TRY(MakeDirectories(folder));
