@@ -108,7 +108,7 @@ class Region {
     if (!shardings || i >= static_cast<int64_t>(shardings->size()))
       FAIL(Misfit(whole, part, Str("value ", i, " has no sharding over a mesh of the module in ", text)));
     if (!manual) FAIL(Misfit(whole, part, Str(kShardyManualAxes, " names no axes: ", axes_text)));
-    NamedSharding& sharding = (*shardings)[i];
+    NamedSharding& sharding = (*shardings)[i].named;
     for (NamedSharding::Dim& dim : sharding.dims) {
       std::erase_if(dim.axes, [&](const AxisRef& axis) {
         return std::ranges::find(*manual, sharding.mesh.axes[axis.axis].name) == manual->end();

@@ -147,18 +147,22 @@ bool ReadAxis(Scanner& in, const Mesh& mesh, std::vector<AxisRef>& axes) {
 }
 
 // Reads {"x", "y", ?}p1.
-bool ReadDim(Scanner& in, const Mesh& mesh, NamedSharding::Dim& dim) {
+bool ReadDim(Scanner& in, const Mesh& mesh, NamedSharding::Dim& dim, int64_t& priority) {
   if (!in.Accept("{")) return false;
   const bool fine = in.List("}", [&] {
     if (!in.Accept("?")) return ReadAxis(in, mesh, dim.axes);
     dim.open = true;
     return true;
   });
-  return fine && (!in.Accept("p") || in.Int().has_value());
+  if (!fine || !in.Accept("p")) return fine;
+  const auto stated = in.Int();
+  priority = stated.value_or(0);
+  return stated.has_value();
 }
 
 // Reads @mesh, [{"x"}, {}], replicated={"y"}>.
-bool ReadOne(Scanner& in, std::string_view meshes, NamedSharding& sharding) {
+bool ReadOne(Scanner& in, std::string_view meshes, ShardySharding& read) {
+  NamedSharding& sharding = read.named;
   if (in.Accept("@")) {
     const auto name = in.Name();
     auto mesh = name ? FindMesh(*name, meshes) : std::nullopt;
@@ -168,7 +172,11 @@ bool ReadOne(Scanner& in, std::string_view meshes, NamedSharding& sharding) {
     return false;
   }
   if (!in.Accept(",") || !in.Accept("[")) return false;
-  if (!in.List("]", [&] { return ReadDim(in, sharding.mesh, sharding.dims.emplace_back()); })) return false;
+  const auto dim = [&] {
+    return ReadDim(in, sharding.mesh, sharding.dims.emplace_back(), read.priorities.emplace_back(0));
+  };
+  if (!in.List("]", dim)) return false;
+  if (std::ranges::count(read.priorities, 0) == std::ssize(read.priorities)) read.priorities.clear();
   while (in.Accept(",")) {
     const auto role = in.Name();
     std::vector<AxisRef> other;
@@ -193,9 +201,9 @@ std::vector<Mesh> ReadShardyMeshes(std::string_view text) {
   return meshes;
 }
 
-std::optional<std::vector<NamedSharding>> ReadShardySharding(std::string_view text, std::string_view meshes) {
+std::optional<std::vector<ShardySharding>> ReadShardySharding(std::string_view text, std::string_view meshes) {
   Scanner in(text);
-  std::vector<NamedSharding> shardings;
+  std::vector<ShardySharding> shardings;
   if (in.Accept("#sdy.sharding<")) {
     if (!ReadOne(in, meshes, shardings.emplace_back()) || !in.AtEnd()) return std::nullopt;
     return shardings;

@@ -3,6 +3,7 @@
 #ifndef HLO_IR_MESH_SHARDY_TEXT_H_
 #define HLO_IR_MESH_SHARDY_TEXT_H_
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@ namespace hlo {
 // Names of frontend attributes.
 inline constexpr char kShardyMeshes[] = "xla.sdy.meshes";  // At the module.
 inline constexpr char kShardySharding[] = "xla.sdy.sharding";
+inline constexpr char kShardyGroupId[] = "xla.sdy.sharding_group_id";   // Of a custom-call @xla.sdy.ShardingGroup.
 inline constexpr char kShardyInShardings[] = "xla.sdy.in_shardings";    // At the start of a manual region.
 inline constexpr char kShardyOutShardings[] = "xla.sdy.out_shardings";  // At the end of a manual region.
 inline constexpr char kShardyManualAxes[] = "xla.sdy.manual_axes";
@@ -23,8 +25,13 @@ bool Overlap(const Mesh& mesh, const AxisRef& a, const AxisRef& b);
 // The meshes in {mesh = #sdy.mesh<["x"=2]>, other = ...}, as far as the text can be read.
 std::vector<Mesh> ReadShardyMeshes(std::string_view text);
 
-// A sharding for each value; priorities are ignored. `meshes` defines the @names. nullopt for other texts.
-std::optional<std::vector<NamedSharding>> ReadShardySharding(std::string_view text, std::string_view meshes);
+struct ShardySharding {
+  NamedSharding named;
+  // By dimension: 1 for {"x"}p1. Propagation begins with the dimensions of priority 0. Empty if all have priority 0.
+  std::vector<int64_t> priorities;
+};
+// A sharding for each value. `meshes` defines the @names. nullopt for other texts.
+std::optional<std::vector<ShardySharding>> ReadShardySharding(std::string_view text, std::string_view meshes);
 
 // The names in #sdy<manual_axes{"x", "y"}>, or nullopt for other texts.
 std::optional<std::vector<std::string_view>> ReadShardyAxes(std::string_view text);

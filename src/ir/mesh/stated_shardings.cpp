@@ -13,7 +13,7 @@ namespace hlo {
 namespace {
 
 struct ShardyValues {
-  std::vector<NamedSharding> values;
+  std::vector<ShardySharding> values;
   StatedBy by;
 };
 
@@ -32,7 +32,7 @@ void MakeManual(NamedSharding& sharding, const std::vector<std::string_view>& na
 
 std::optional<ShardyValues> ShardyValuesOf(const Instruction& inst) {
   if (!inst.HasCommon() || inst.common().frontend_attributes.empty()) return std::nullopt;
-  const auto read = [&](const char* name) -> std::optional<std::vector<NamedSharding>> {
+  const auto read = [&](const char* name) -> std::optional<std::vector<ShardySharding>> {
     const auto text = FrontendAttribute(inst, name);
     if (!text) return std::nullopt;
     const auto meshes = FrontendAttribute(inst.module().header.frontend_attributes, kShardyMeshes);
@@ -44,7 +44,7 @@ std::optional<ShardyValues> ShardyValuesOf(const Instruction& inst) {
       const auto names = FrontendAttribute(inst, kShardyManualAxes);
       const auto manual = names ? ReadShardyAxes(*names) : std::nullopt;
       if (!values || !manual) break;
-      for (NamedSharding& value : *values) MakeManual(value, *manual);
+      for (ShardySharding& value : *values) MakeManual(value.named, *manual);
       return ShardyValues{std::move(*values), StatedBy::kManualRegion};
     }
     case Marker::kWhole:
@@ -71,14 +71,14 @@ std::vector<std::optional<StatedSharding>> StatedShardings(const Instruction& in
   const int64_t leaves = inst.shape().LeafCount();
   std::vector<std::optional<StatedSharding>> stated(leaves);
   for (int64_t leaf = 0; leaf < leaves; ++leaf) {
-    if (const Sharding* sharding = ShardingOfLeaf(inst, leaf)) stated[leaf] = {*sharding, StatedBy::kSharding};
+    if (const Sharding* sharding = ShardingOfLeaf(inst, leaf)) stated[leaf] = {*sharding, StatedBy::kSharding, {}};
   }
   auto shardy = ShardyValuesOf(inst);
   if (!shardy || std::ssize(shardy->values) != leaves) return stated;
   for (int64_t leaf = 0; leaf < leaves; ++leaf) {
     Sharding sharding = {.kind = ShardingKind::kNamed};
-    sharding.named.Mutable() = std::move(shardy->values[leaf]);
-    stated[leaf] = {std::move(sharding), shardy->by};
+    sharding.named.Mutable() = std::move(shardy->values[leaf].named);
+    stated[leaf] = {std::move(sharding), shardy->by, std::move(shardy->values[leaf].priorities)};
   }
   return stated;
 }

@@ -24,6 +24,7 @@ std::string_view ToString(StatedBy by);
 struct StatedSharding {
   Sharding sharding;
   StatedBy by;
+  std::vector<int64_t> priorities;  // By dimension, from Shardy's attribute. Empty if all are 0.
 };
 
 // An entry for each leaf; nullopt if the text has no readable sharding for it.

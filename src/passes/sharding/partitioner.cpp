@@ -342,7 +342,7 @@ Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& 
   std::vector<Instruction*> parts;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     Sharding sharding = {.kind = ShardingKind::kNamed};
-    sharding.named.Mutable() = (*stated)[i];
+    sharding.named.Mutable() = (*stated)[i].named;
     const Instruction& operand = inst.operand(i);
     const Shape& result = inst.shape().IsTuple() ? inst.shape().element(i) : inst.shape();
     const ArraySplit inside = begins ? TRY(SplitOf(inst, i)) : TRY(SplitOf(operand, 0));

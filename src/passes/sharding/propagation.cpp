@@ -1,6 +1,7 @@
 #include "passes/sharding/propagation.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/source_text.h"
 #include "base/text.h"
@@ -102,6 +103,7 @@ void Propagation::ReadStatedOf(const Instruction& inst) {
     State& state = states_[classes_.Of(inst, static_cast<int64_t>(leaf))];
     if (!stated[leaf] || !state.is_array) continue;
     const Sharding& sharding = stated[leaf]->sharding;
+    if (sharding.kind == ShardingKind::kUnknown) continue;
     auto split = axes_.Read(sharding, state.split.rank());
     if (!split) {
       misfits_.push_back(Str(WithPlace(inst), ": ", split.error().message()));
@@ -123,6 +125,7 @@ void Propagation::ReadStatedOf(const Instruction& inst) {
     }
     state.split = std::move(*split);
     state.stated_by = &inst;
+    state.priorities = stated[leaf]->priorities;
     for (int64_t dim = 0; dim < state.split.rank(); ++dim)
       state.open[dim] = sharding.kind == ShardingKind::kNamed && dim < std::ssize(sharding.named->dims) &&
                         sharding.named->dims[dim].open;
@@ -175,6 +178,16 @@ void Propagation::AddOp(const Instruction& inst) {
 }
 
 void Propagation::Run(int64_t* fuel) {
+  std::set<int64_t> rounds = {0};
+  for (const State& state : states_) rounds.insert(state.priorities.begin(), state.priorities.end());
+  for (const int64_t round : rounds) {
+    round_ = round;
+    for (Op& op : ops_) std::ranges::fill(op.seen, -1);
+    RunRound(fuel);
+  }
+}
+
+void Propagation::RunRound(int64_t* fuel) {
   for (int level = 0; level < kLevels; ++level) {
     for (const bool aggressive : {false, true}) {
       bool changed = true;
@@ -209,8 +222,7 @@ bool Propagation::Step(Op& op, bool aggressive) {
   if (std::ranges::all_of(op.tensors, is_replicated)) return false;
   bool changed = SpreadManual(op);
   std::vector<AtomsByFactor> own;
-  for (const Tensor& tensor : op.tensors)
-    own.push_back(AtomsByFactorOf(op.rule, *tensor.factors, states_[tensor.state].split, axes_));
+  for (const Tensor& tensor : op.tensors) own.push_back(AtomsInRound(op, tensor));
   const AtomsByFactor wanted = WantedByFactor(op, own, aggressive);
   for (size_t i = 0; i < op.tensors.size(); ++i) changed |= Extend(op, op.tensors[i], own[i], wanted);
   return changed;
@@ -269,11 +281,21 @@ AtomsByFactor Propagation::WantedByFactor(const Op& op, const std::vector<AtomsB
   return wanted;
 }
 
+AtomsByFactor Propagation::AtomsInRound(const Op& op, const Tensor& tensor) const {
+  const State& state = states_[tensor.state];
+  AtomsByFactor atoms = AtomsByFactorOf(op.rule, *tensor.factors, state.split, axes_);
+  for (int64_t dim = 0; dim < state.split.rank(); ++dim) {
+    if (IsInRound(state, dim)) continue;
+    for (const uint16_t factor : (*tensor.factors)[dim]) atoms[factor].clear();
+  }
+  return atoms;
+}
+
 bool Propagation::Extend(const Op& op, const Tensor& tensor, const AtomsByFactor& own, const AtomsByFactor& wanted) {
   State& state = states_[tensor.state];
   bool changed = false;
   for (int64_t dim = 0; dim < state.split.rank(); ++dim) {
-    if (!state.open[dim] || tensor.shape->IsDynamic(dim)) continue;
+    if (!state.open[dim] || !IsInRound(state, dim) || tensor.shape->IsDynamic(dim)) continue;
     const DimFactors& factors = (*tensor.factors)[dim];
     for (size_t k = 0; k < factors.size(); ++k) {
       const Factor& factor = op.rule.factors[factors[k]];

@@ -1,8 +1,8 @@
 // Decides the split of every value from the splits that a module states.
 //
 // Each op has a factor rule (ir/factors). Along each factor, all arrays of the op get the atoms of the array with the
-// most parts. Splits only grow, so the propagation ends. Source: the design of Shardy's propagation, with op
-// priorities, and a basic and an aggressive strategy for conflicts.
+// most parts. Splits only grow, so the propagation ends. Source: the design of Shardy's propagation, with the
+// priorities that the text states, op priorities, and a basic and an aggressive strategy for conflicts.
 #ifndef HLO_PASSES_SHARDING_PROPAGATION_H_
 #define HLO_PASSES_SHARDING_PROPAGATION_H_
 
@@ -42,6 +42,7 @@ class Propagation {
     bool is_array = false;
     const Instruction* stated_by = nullptr;  // Null if no text states the split.
     std::vector<bool> open;                  // Indexed by dimension: whether atoms may be added.
+    std::vector<int64_t> priorities;         // By dimension. Empty if all are 0.
     int64_t changed = 0;                     // The step that changed it last.
   };
   // A leaf of an op's operand or result.
@@ -65,10 +66,16 @@ class Propagation {
                            const ArraySplit& split) const;
   void CloseBorders();
   void AddOp(const Instruction& inst);
+  void RunRound(int64_t* fuel);
   bool Sweep(int level, bool aggressive, bool backward, int64_t* fuel);
   bool Step(Op& op, bool aggressive);
   bool SpreadManual(const Op& op);
   AtomsByFactor WantedByFactor(const Op& op, const std::vector<AtomsByFactor>& own, bool aggressive) const;
+  // Whether the dimension takes part in the round. Others keep their atoms, which no op sees.
+  bool IsInRound(const State& state, int64_t dim) const {
+    return state.priorities.empty() || state.priorities[dim] <= round_;
+  }
+  AtomsByFactor AtomsInRound(const Op& op, const Tensor& tensor) const;
   bool Extend(const Op& op, const Tensor& tensor, const AtomsByFactor& own, const AtomsByFactor& wanted);
 
   const Module& module_;
@@ -77,6 +84,7 @@ class Propagation {
   std::vector<State> states_;
   std::vector<Op> ops_;  // Operands before users.
   int64_t step_ = 0;
+  int64_t round_ = 0;  // Dimensions of this priority and of lower numbers take part.
   std::vector<std::string> misfits_, conflicts_;
 };
 
