@@ -8,6 +8,7 @@
 #include "passes/pass.h"
 #include "passes/sharding/preparation.h"
 #include "passes/sharding/propagation.h"
+#include "passes/sharding/value_classes.h"
 
 namespace hlo {
 namespace {
@@ -57,10 +58,15 @@ bool HaveOneSharding(const Instruction& a, const Instruction& b) {
   return a.HasCommon() && b.HasCommon() && a.common().sharding == b.common().sharding;
 }
 
-// A change of the split becomes a copy.
+// Removes what only states a sharding. A change of the split becomes a copy.
 bool ReplaceMarkers(Computation& computation) {
   Replacements gone;
   for (Instruction* inst : computation.Instructions()) {
+    if (IsShardingGroup(*inst) && inst->IsDead()) {
+      gone[inst] = RunsAfter(*inst);
+      computation.Remove(*inst);
+      continue;
+    }
     if (!OnlyStatesSharding(*inst)) continue;
     Instruction* value = &inst->operand(0);
     if (value->shape() != inst->shape() || !HaveOneSharding(*inst, *value)) {

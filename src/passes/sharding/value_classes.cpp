@@ -5,9 +5,30 @@
 #include <ranges>
 #include <set>
 
+#include "base/text.h"
 #include "ir/callees.h"
+#include "ir/frontend_attributes.h"
+#include "ir/markers.h"
+#include "ir/mesh/parts.h"
+#include "ir/mesh/shardy_text.h"
 
 namespace hlo {
+namespace {
+
+// The number in {xla.sdy.sharding_group_id="3 : i64"}.
+std::optional<int64_t> ShardyGroupOf(const Instruction& inst) {
+  if (!IsShardingGroup(inst) || inst.operand_count() != 1) return std::nullopt;
+  const auto text = FrontendAttribute(inst, kShardyGroupId);
+  int64_t id = 0;
+  if (!text || !ParseInt(Trim(std::string_view(*text).substr(0, text->find(':'))), &id)) return std::nullopt;
+  return id;
+}
+
+}  // namespace
+
+bool IsShardingGroup(const Instruction& inst) {
+  return MarkerOf(inst) == Marker::kNotice && inst.attrs<CustomCallAttrs>().target == "xla.sdy.ShardingGroup";
+}
 
 ValueClasses::ValueClasses(const Module& module) : first_leaf_(module.id_limit(), 0) {
   int leaves = 0;
@@ -21,7 +42,10 @@ ValueClasses::ValueClasses(const Module& module) : first_leaf_(module.id_limit()
   class_of_.resize(leaves);
   std::iota(class_of_.begin(), class_of_.end(), 0);
   for (const Computation* computation : computations) {
-    for (const Instruction* inst : computation->instructions()) TieInstruction(*inst);
+    for (const Instruction* inst : computation->instructions()) {
+      TieInstruction(*inst);
+      TieGroups(*inst);
+    }
   }
   // Numbers the classes in the order of their first leaves.
   std::vector<int> number(leaves, -1);
@@ -120,6 +144,28 @@ void ValueClasses::TieInstruction(const Instruction& inst) {
     }
     default: return;
   }
+}
+
+void ValueClasses::TieGroups(const Instruction& inst) {
+  if (const auto id = ShardyGroupOf(inst))
+    AddToGroup({GroupedBy::kShardy, *id}, {&inst.operand(0), 0, &inst.operand(0).shape()});
+  if (!inst.HasCommon() || inst.common().sharding.empty()) return;
+  int64_t leaf = 0;
+  ForEachLeaf(inst.shape(), [&](const ShapeIndex&, const Shape& shape) {
+    const Member member = {&inst, leaf++, &shape};
+    const Sharding* sharding = ShardingOfLeaf(inst, member.leaf);
+    if (sharding == nullptr || sharding->group == Sharding::Group::kNone) return;
+    const bool is_as = sharding->group == Sharding::Group::kAs;
+    AddToGroup({is_as ? GroupedBy::kAs : GroupedBy::kLike, sharding->group_id}, member);
+  });
+}
+
+// Members of one group have the same sizes. Leaves out others.
+void ValueClasses::AddToGroup(const GroupKey& group, const Member& member) {
+  if (!member.shape->IsArray()) return;
+  const Member& first = groups_.try_emplace(group, member).first->second;
+  if (std::ranges::equal(member.shape->dims(), first.shape->dims()))
+    Tie(*first.inst, first.leaf, *member.inst, member.leaf, 1);
 }
 
 }  // namespace hlo
