@@ -73,7 +73,8 @@ $(BUILD)/src/driver/manual/pages.o: README.md CONTRIBUTING.md $(wildcard docs/*.
 $(BUILD)/tests/%.o $(BUILD)/pch/tests/%: private CPPFLAGS += -DGTEST_DONT_DEFINE_FAIL=1
 # The inner loops over elements are written for the vectoriser. Setting errno or exception flags in mathematical functions
 # would prevent it. The interpreter never reads them, and results are the same without them.
-$(BUILD)/src/interp/%.o $(BUILD)/pch/interp/%: private OPT := $(if $(filter -O2,$(OPT)),-O3,$(OPT)) -fno-math-errno -fno-trapping-math
+LOOPS := $(addprefix $(BUILD)/,src/interp/%.o src/judge/bounds/%.o src/judge/compare/%.o)
+$(LOOPS) $(BUILD)/pch/loops/%: private OPT := $(if $(filter -O2,$(OPT)),-O3,$(OPT)) -fno-math-errno -fno-trapping-math
 # Commands, pages and tests spend little time in their own code. -O1 compiles a quarter faster.
 COLD_OBJECTS := $(filter $(BUILD)/src/driver/% $(BUILD)/tools/% $(BUILD)/tests/%,$(OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS))
 $(COLD_OBJECTS) $(BUILD)/pch/cold/% $(BUILD)/pch/tests/%: private OPT := $(if $(filter -O2,$(OPT)),-O1,$(OPT))
@@ -92,9 +93,9 @@ ifneq ($(filter g++%,$(notdir $(CXX))),)
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 export CCACHE_PCH_EXTSUM := 1
 PCH_OBJECTS := $(filter-out $(BUILD)/src/base/processor_check.o,$(OBJECTS)) $(TOOL_OBJECTS) $(TEST_OBJECTS)
-pch_of = $(BUILD)/pch/$(if $(filter $(BUILD)/src/interp/%,$1),interp,$(if $(filter $(BUILD)/tests/%,$1),tests,$(if $(filter $(COLD_OBJECTS),$1),cold,src)))/precompiled.h
+pch_of = $(BUILD)/pch/$(if $(filter $(LOOPS),$1),loops,$(if $(filter $(BUILD)/tests/%,$1),tests,$(if $(filter $(COLD_OBJECTS),$1),cold,src)))/precompiled.h
 $(PCH_OBJECTS): private PCH = -Winvalid-pch -fpch-preprocess -include $(call pch_of,$@)
-$(foreach kind,src interp cold tests,$(eval $(foreach object,$(PCH_OBJECTS),$(if $(findstring /pch/$(kind)/,$(call pch_of,$(object))),$(object))): $(BUILD)/pch/$(kind)/precompiled.h.gch))
+$(foreach kind,src loops cold tests,$(eval $(foreach object,$(PCH_OBJECTS),$(if $(findstring /pch/$(kind)/,$(call pch_of,$(object))),$(object))): $(BUILD)/pch/$(kind)/precompiled.h.gch))
 $(BUILD)/pch/%/precompiled.h.gch: PCH_SOURCE = $(if $(filter tests,$*),tests,src)/precompiled.h
 $(BUILD)/pch/tests/precompiled.h.gch: tests/precompiled.h
 $(BUILD)/pch/%/precompiled.h.gch: Makefile src/precompiled.h | $(OPCODES)
@@ -137,7 +138,7 @@ $(BUILD)/bin/mutants: $(OBJECTS) $(MUTANTS_OBJECTS) scripts/llvm_late.ld
 # CUDA's libraries for tests (docs/architecture.md#doubles). The others find the driver's beside them.
 $(BUILD)/tests/doubles/%.o: FLAGS += -fPIC
 # Its numbers are held against CUDA's headers, where there are some.
-$(BUILD)/tests/doubles_rules_test.o: private CPPFLAGS += -idirafter /usr/local/cuda/include
+$(BUILD)/tests/gpu/doubles_rules_test.o: private CPPFLAGS += -idirafter /usr/local/cuda/include
 $(BUILD)/doubles/libcuda.so.1: $(addprefix $(BUILD)/tests/doubles/,double.o cuda.o cuda_graphs.o cuda_streams.o)
 $(BUILD)/doubles/libcublasLt.so.13: $(BUILD)/tests/doubles/cublaslt.o $(BUILD)/doubles/libcuda.so.1
 $(BUILD)/doubles/libcudnn.so.9: $(addprefix $(BUILD)/tests/doubles/,cudnn.o cudnn_double.o) $(BUILD)/doubles/libcuda.so.1

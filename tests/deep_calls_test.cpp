@@ -7,11 +7,11 @@
 #include "base/text.h"
 #include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
-#include "interp/shadow/shadow.h"
 #include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
+#include "judge/bounds/shadow.h"
 #include "passes/pipeline.h"
-#include "tests/interp_values.h"
+#include "tests/interp/values.h"
 
 namespace hlo {
 namespace {

@@ -15,7 +15,7 @@
 #include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
 #include "passes/pipeline.h"
-#include "tests/interp_values.h"
+#include "tests/interp/values.h"
 
 namespace hlo {
 namespace {

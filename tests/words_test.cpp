@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "driver/diff/structure.h"
 #include "driver/run/oracles.h"
-#include "interp/compare/compare.h"
+#include "judge/compare/compare.h"
 #include "tests/read_file.h"
 
 namespace hlo {
@@ -40,7 +40,7 @@ TEST(Words, OfReportsAreExplained) {
   for (const char* source :
        {"src/driver/run/report.cpp", "src/driver/run/run.cpp", "src/driver/run/run_check.cpp",
         "src/driver/run/dataflow_check.cpp", "src/driver/run/exact_check.cpp", "src/driver/run/oracles.cpp",
-        "src/interp/compare/report.cpp", "src/interp/compare/compare.cpp", "tools/run.cpp"}) {
+        "src/judge/compare/report.cpp", "src/judge/compare/compare.cpp", "tools/run.cpp"}) {
     said.merge(Found(source, "\"(?:\\\\n)?  ([a-z]+(?: [a-z]+)*)(?:  |:? *\")"));
     said.merge(Found(source, "\"([A-Z][A-Z]+(?: [A-Z]+)?)(?:\\(|  |\")"));
   }
@@ -56,7 +56,7 @@ TEST(Words, OfReportsAreExplained) {
       if (cell.find_first_of("{},") == std::string::npos && !Trim(cell).empty())
         said.emplace(cell.substr(cell.starts_with('>')));
   }
-  for (const std::string& line : Found("src/interp/compare/report.cpp", "(\\{\"[^}]*\"(?:, \"[^}]*\")+)")) {
+  for (const std::string& line : Found("src/judge/compare/report.cpp", "(\\{\"[^}]*\"(?:, \"[^}]*\")+)")) {
     for (const std::string_view cell : Split(line, '"'))
       if (cell.find_first_of("{},") == std::string::npos && !Trim(cell).empty()) said.emplace(Trim(cell));
   }

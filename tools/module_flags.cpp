@@ -208,7 +208,7 @@ void AddLogFlags(FlagSet& flags, LogFlags* log) {
   flags.List("vmodule", &log->vmodule, "FILE=N",
              "verbosity by source file, by our name or XLA's; * and ? are allowed (also TF_CPP_VMODULE)");
   flags.Bool("logtostderr", &log->to_stderr, "accepted because XLA has this flag; logs always go to stderr");
-  flags.Int("threads", &log->threads, "number of threads; 0: one per core");
+  flags.Int("threads", &log->threads, "number of threads; 0: one for each processor that taskset and cgroups allow");
   AddHostIsaFlag(flags, &log->host_isa);
 }
 

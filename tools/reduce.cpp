@@ -1,9 +1,9 @@
 #include <cstdio>
 #include <filesystem>
-#include <thread>
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/processors.h"
 #include "base/text.h"
 #include "driver/command_line.h"
 #include "driver/inspect/text.h"
@@ -37,7 +37,9 @@ FlagSet MakeFlags(ReduceFlags* f) {
   flags.String(
       "o", &f->output, "FILE",
       "file that always holds the smallest module so far; -: stdout; default: MODULE.small.hlo in this folder");
-  flags.Int("j", &f->jobs, "number of processes; 0: one per core; the result does not depend on it");
+  flags.Int("j", &f->jobs,
+            "number of processes; 0: one for each processor that taskset and cgroups allow; the result does not depend "
+            "on it");
   flags.Double("time_limit", &f->time_limit,
                "seconds of the whole search; the smallest module at that time is the result");
   AddRunFlags(flags, &f->run);
@@ -94,11 +96,10 @@ Result<ExitCode> ReduceCommand(Args args) {
   FlagSet flags = MakeFlags(&f);
   if (TRY(OneModule(flags, args, &f.run, kOwnFlags)).empty()) return ExitCode::kOk;
   TakeRecordedArguments(f.run.path, &f.run.run);
-  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   ReduceOptions options{.run = f.run.run,
                         .property = TRY(PropertyOf(f.search)),
                         .output = OutputOf(f),
-                        .jobs = f.jobs > 0 ? static_cast<int>(f.jobs) : cores,
+                        .jobs = f.jobs > 0 ? static_cast<int>(f.jobs) : UsableProcessors(),
                         .seconds = f.time_limit,
                         .trial_seconds = f.search.trial_timeout,
                         .confirm = static_cast<int>(f.search.confirm)};

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <thread>
 
 #include "base/files.h"
+#include "base/processors.h"
 #include "base/text.h"
 #include "driver/command_line.h"
 #include "driver/inspect/text.h"
@@ -34,10 +34,7 @@ Result<ExitCode> TriageModule(const std::string& path, RunOptions run, const Tri
   run.bundle.directory = directory + "/repro";
   TRY(ResolveBundle(given, "--triage", &run.bundle));
   TakeRecording(path, &run);
-  const TriageOptions options{.run = run,
-                              .directory = directory,
-                              .seconds = flags.seconds,
-                              .jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))};
+  const TriageOptions options{.run = run, .directory = directory, .seconds = flags.seconds, .jobs = UsableProcessors()};
   const bool prints_text = !json || !json->empty();
   SetInterruptionNote("nothing was found yet");
   const auto found = Triage(path, options, ProgressLine(path, quiet), [&](const TriageReport& report) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/crash.h"
+#include "base/processors.h"
 
 namespace hlo {
 namespace {
@@ -131,7 +132,7 @@ class WorkerPool {
 void SetThreads(int threads) { g_threads = std::max(1, threads); }
 
 int Threads() {
-  if (g_threads == 0) g_threads = std::max(1u, std::thread::hardware_concurrency());
+  if (g_threads == 0) g_threads = UsableProcessors();
   return g_threads;
 }
 

@@ -7,7 +7,7 @@
 
 namespace hlo {
 
-// Set once at start-up (--threads). The default is the number of hardware threads.
+// Set once at start-up (--threads). The default is UsableProcessors().
 void SetThreads(int threads);
 int Threads();
 

@@ -16,8 +16,8 @@
 #include "gpu/kernel/nvptx.h"
 #include "gpu/libraries/open.h"
 #include "gpu/plan/planner.h"
+#include "ir/analysis/region.h"
 #include "ir/fusion.h"
-#include "ir/region.h"
 #include "ir/text/printer.h"
 
 namespace hlo {

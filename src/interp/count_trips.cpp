@@ -3,8 +3,8 @@
 #include <map>
 
 #include "interp/interpreter.h"
+#include "ir/analysis/trip_count.h"
 #include "ir/module.h"
-#include "ir/trip_count.h"
 
 namespace hlo {
 namespace {

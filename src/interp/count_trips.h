@@ -1,4 +1,4 @@
-// Trip counts of loops: by the form of the counter (ir/trip_count.h), or by interpreting trips.
+// Trip counts of loops: by the form of the counter (ir/analysis/trip_count.h), or by interpreting trips.
 #ifndef HLO_INTERP_COUNT_TRIPS_H_
 #define HLO_INTERP_COUNT_TRIPS_H_
 

@@ -5,15 +5,12 @@
 
 #include "base/text.h"
 #include "interp/strided.h"
+#include "ir/dimensions.h"
 #include "ir/module.h"
 #include "ir/shapes/shape_rules.h"
 
 namespace hlo {
 namespace {
-
-bool Contains(const std::vector<int64_t>& dims, int64_t d) {
-  return std::find(dims.begin(), dims.end(), d) != dims.end();
-}
 
 // Cuts dimensions, or extends them by zeros: elements beyond a dynamic size are undefined.
 Literal Resized(const Literal& literal, const Dims& dims) {

@@ -16,8 +16,8 @@
 #include "interp/evaluation.h"
 #include "interp/nan_bits.h"
 #include "interp/program.h"
+#include "ir/analysis/taken_branch.h"
 #include "ir/module.h"
-#include "ir/taken_branch.h"
 
 namespace hlo {
 

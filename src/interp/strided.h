@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "ir/dimensions.h"
+
 namespace hlo {
 
 // to[sum i_d * to_strides[d]] = from[sum i_d * from_strides[d]] for all indices i below `dims`. Strides count elements
@@ -46,12 +48,6 @@ inline int64_t Dot(std::span<const int64_t> index, std::span<const int64_t> stri
   int64_t sum = 0;
   for (size_t d = 0; d < index.size(); ++d) sum += index[d] * strides[d];
   return sum;
-}
-
-inline int64_t Product(std::span<const int64_t> dims) {
-  int64_t product = 1;
-  for (const int64_t dim : dims) product *= dim;
-  return product;
 }
 
 }  // namespace hlo

@@ -24,7 +24,7 @@ struct DeviceDescription {
   double memory_rate = 0;  // Bytes per second of a large copy, reads and writes counted.
   double cache_rate = 0;   // Bytes per second of a copy within the last-level cache.
   int64_t cache_bytes = 0;
-  // Operations per second with operands of 8, 16, 32 and 64 bits (DotWidth in ir/cost.h).
+  // Operations per second with operands of 8, 16, 32 and 64 bits (DotWidth in ir/analysis/cost.h).
   std::array<double, 4> dot_rates = {};
   int64_t fetched_bytes = 64;  // Bytes of the smallest access to memory.
   // Additions of f32 elements per second on the whole device.

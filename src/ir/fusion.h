@@ -2,8 +2,9 @@
 //
 // The sequential computations are the entry, loop bodies, loop conditions, branches and called computations. After the
 // pipeline they contain only fusions, parameter, constant, tuple, get-tuple-element, bitcast, copy, while, conditional,
-// call, custom-call, and ops without an emitter. A fused computation that is not a region (ir/region.h) contains no
-// fusion, no tuple except its root, and no constant with more than one element: such constants are operands.
+// call, custom-call, and ops without an emitter. A fused computation that is not a region (ir/analysis/region.h)
+// contains no fusion, no tuple except its root, and no constant with more than one element: such constants are
+// operands.
 //
 //   kLoop    Each element of each root is computed independently. Several roots form a tuple and have equal dimensions,
 //            except in segments. A fusion of one instruction with its own emitter (scatter, sort, dot...) is also
@@ -13,10 +14,11 @@
 //              - a reduce, or an elementwise function (reshapes included) of reduces and other values *with as many
 //                elements*, which is evaluated once for each result element after the reduction;
 //              - a value with the dimensions of the reduces' operand, which is stored while the operand is read.
-//            A fusion that was a region of rows (ir/region.h) may also reduce values that depend on other reduces along
-//            the same rows. Instead of reduces there may be running folds (ir/running_fold.h) along one dimension, over
-//            operands of equal dimensions, with roots of as many elements.
-//   kCustom  A region (ir/region.h), or a library call: backend_config={"library":"gemm"} or {"library":"convolution"}.
+//            A fusion that was a region of rows (ir/analysis/region.h) may also reduce values that depend on other
+//            reduces along the same rows. Instead of reduces there may be running folds (ir/analysis/running_fold.h)
+//            along one dimension, over operands of equal dimensions, with roots of as many elements.
+//   kCustom  A region (ir/analysis/region.h), or a library call: backend_config={"library":"gemm"} or
+//   {"library":"convolution"}.
 //            The computation of a call holds the dot or convolution and its epilogue (passes/libraries) as plain HLO.
 //
 // The plan determines the kernel (ir/fusion_plan.h). Predicates for fusions without a plan: passes/fusion/walk.h.

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/dimensions.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
 
 namespace hlo {
 namespace {
-
-bool Has(const std::vector<int64_t>& list, int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
 
 bool SwapOperands(Instruction& inst, int64_t i, int64_t j) {
   Instruction &a = inst.operand(i), &b = inst.operand(j);
@@ -135,7 +132,7 @@ bool SwappedDimensions(Instruction& inst) {
     }
     if (inst.Is(Opcode::kTranspose)) continue;
     for (int64_t d = 0; d < sizes.rank(); ++d) {
-      if (!Has(dims, d) && sizes.dim(d) == sizes.dim(dims[i])) return dims[i] = d, true;
+      if (!Contains(dims, d) && sizes.dim(d) == sizes.dim(dims[i])) return dims[i] = d, true;
     }
   }
   return false;
@@ -144,7 +141,7 @@ bool SwappedDimensions(Instruction& inst) {
 bool ReplaceDimension(const Shape& shape, std::vector<int64_t>& dims, bool same_size) {
   for (int64_t& dim : dims) {
     for (int64_t d = 0; d < shape.rank(); ++d) {
-      if (Has(dims, d) || shape.dim(d) == 1 || (same_size && shape.dim(d) != shape.dim(dim))) continue;
+      if (Contains(dims, d) || shape.dim(d) == 1 || (same_size && shape.dim(d) != shape.dim(dim))) continue;
       dim = d;
       return true;
     }
@@ -184,7 +181,8 @@ bool WrongContraction(Instruction& inst) {
   const auto replace = [&](const Shape& shape, std::vector<int64_t>& contracting, const std::vector<int64_t>& batch) {
     for (int64_t& dim : contracting) {
       for (int64_t d = 0; d < shape.rank(); ++d) {
-        if (Has(contracting, d) || Has(batch, d) || shape.dim(d) == 1 || shape.dim(d) != shape.dim(dim)) continue;
+        if (Contains(contracting, d) || Contains(batch, d) || shape.dim(d) == 1 || shape.dim(d) != shape.dim(dim))
+          continue;
         dim = d;
         return true;
       }
@@ -293,21 +291,6 @@ const Mutation* FindMutation(std::string_view name) {
   const auto* const found = std::ranges::find(kMutations, name, &Mutation::name);
   return found == std::end(kMutations) ? nullptr : found;
 }
-
-namespace {
-
-std::vector<bool> LiveIn(const Computation& computation) {
-  std::vector<bool> live(computation.place_limit());
-  const std::vector<Instruction*> order = computation.PostOrder();
-  for (auto inst = order.rbegin(); inst != order.rend(); ++inst) {
-    if (!live[(*inst)->place()] && !(*inst)->IsRoot() && !HasSideEffect(**inst)) continue;
-    live[(*inst)->place()] = true;
-    for (const Instruction* operand : (*inst)->operands()) live[operand->place()] = true;
-  }
-  return live;
-}
-
-}  // namespace
 
 Instruction* Plant(const Mutation& mutation, Computation& computation) {
   const std::vector<bool> live = LiveIn(computation);

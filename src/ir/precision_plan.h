@@ -1,5 +1,5 @@
 // The precision that a kernel promises for each instruction, and the defaults. Code generation fills in the plan, and
-// the shadow (interp/shadow/shadow.h) derives error bounds from it: docs/comparison.md#local.
+// the shadow (judge/bounds/shadow.h) derives error bounds from it: docs/comparison.md#local.
 #ifndef HLO_IR_PRECISION_PLAN_H_
 #define HLO_IR_PRECISION_PLAN_H_
 

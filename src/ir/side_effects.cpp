@@ -14,4 +14,15 @@ bool HasSideEffect(const Instruction& inst) {
   return IsSideEffect(inst) || std::ranges::any_of(CalledComputations(inst), &Computation::HasSideEffect);
 }
 
+std::vector<bool> LiveIn(const Computation& computation) {
+  std::vector<bool> live(computation.place_limit());
+  const std::vector<Instruction*> order = computation.PostOrder();
+  for (auto inst = order.rbegin(); inst != order.rend(); ++inst) {
+    if (!live[(*inst)->place()] && !(*inst)->IsRoot() && !HasSideEffect(**inst)) continue;
+    live[(*inst)->place()] = true;
+    for (const Instruction* operand : (*inst)->operands()) live[operand->place()] = true;
+  }
+  return live;
+}
+
 }  // namespace hlo

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "base/result.h"
-#include "interp/compare/compare.h"
 #include "interp/interpreter.h"
 #include "ir/literal.h"
+#include "judge/compare/compare.h"
 #include "judge/kept_values.h"
 
 namespace hlo {

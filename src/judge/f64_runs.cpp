@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "interp/compare/ensemble.h"
 #include "ir/module.h"
+#include "judge/compare/ensemble.h"
 
 namespace hlo {
 namespace {

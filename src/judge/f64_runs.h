@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "interp/compare/compare.h"
 #include "interp/interpreter.h"
 #include "ir/literal.h"
+#include "judge/compare/compare.h"
 
 namespace hlo {
 

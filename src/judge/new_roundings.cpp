@@ -5,10 +5,10 @@
 #include <ranges>
 #include <vector>
 
-#include "interp/shadow/rules.h"
 #include "ir/component_type.h"
 #include "ir/opcode_set.h"
 #include "ir/reducer.h"
+#include "judge/bounds/rules.h"
 #include "judge/kept_values.h"
 
 namespace hlo {

@@ -10,15 +10,15 @@
 
 #include "base/counted.h"
 #include "base/text.h"
-#include "interp/compare/joined.h"
-#include "interp/compare/made_constants.h"
-#include "interp/compare/same_operation.h"
 #include "interp/nan_bits.h"
-#include "interp/shadow/slice.h"
+#include "ir/analysis/trip_count.h"
 #include "ir/module.h"
-#include "ir/trip_count.h"
+#include "judge/bounds/slice.h"
+#include "judge/compare/joined.h"
+#include "judge/compare/made_constants.h"
+#include "judge/compare/same_operation.h"
 #include "judge/loop_states.h"
-#include "judge/residues.h"
+#include "judge/residues/residues.h"
 #include "judge/value_numbers.h"
 
 namespace hlo {

@@ -11,8 +11,8 @@
 
 #include "interp/interpreter.h"
 #include "ir/literal.h"
+#include "ir/preserves.h"
 #include "judge/bits.h"
-#include "passes/pass.h"
 
 namespace hlo {
 
@@ -28,7 +28,7 @@ struct SampleOptions {
   CompareOptions compare;
   LeftValues left;  // Without `has`, slices begin with the arguments.
   uint64_t seed = 0;
-  int64_t work_limit = 300'000'000;  // Scalar steps (interp/shadow/slice.h) of all slices.
+  int64_t work_limit = 300'000'000;  // Scalar steps (judge/bounds/slice.h) of all slices.
   int64_t reserve = 0;               // Further steps, for values whose least slice takes more than their share.
 };
 

@@ -6,9 +6,9 @@
 #include <set>
 #include <unordered_set>
 
-#include "interp/compare/same_operation.h"
+#include "ir/analysis/trip_count.h"
 #include "ir/fusion.h"
-#include "ir/trip_count.h"
+#include "judge/compare/same_operation.h"
 #include "judge/kept_values.h"
 
 namespace hlo {

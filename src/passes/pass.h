@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "ir/device_description.h"
+#include "ir/preserves.h"
 #include "passes/options.h"
 
 namespace hlo {
@@ -53,12 +54,6 @@ struct PassContext {
 // Returns whether the module changed. After an error, the module must not be used.
 using PassFunction = Result<bool> (*)(Module&, const PassContext&);
 
-// The promise of a pass about the module's results.
-enum class Preserves : uint8_t {
-  kExact,             // Same bits for the same inputs, except payloads of NaNs.
-  kReassociates,      // Same real numbers, with sums and products in another order or grouping.
-  kChangesPrecision,  // Same real numbers, with other types or fewer roundings.
-};
 std::string_view ToString(Preserves preserves);
 
 struct PassRow {

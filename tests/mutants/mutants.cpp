@@ -15,8 +15,8 @@
 // --sample=STEPS judges passes by samples instead, as large modules are judged, with this limit of steps for each
 // mutant.
 //
-// --reach instead counts the sides of decisions (judge/reach.h) that arguments reach. --list names the missing sides,
-// or all mutants that are not killed. A number of -1 omits a group.
+// --reach instead counts the sides of decisions (judge/reach/reach.h) that arguments reach. --list names the missing
+// sides, or all mutants that are not killed. A number of -1 omits a group.
 //
 // Both groups take N random modules and the modules on the command line. The exit code is 1 if a rate is below its
 // limit.
@@ -39,12 +39,12 @@
 #include "driver/run/run.h"
 #include "gpu/runtime/fault.h"
 #include "interp/arguments/arguments.h"
-#include "interp/compare/compare.h"
 #include "interp/interpreter.h"
 #include "ir/mutation.h"
 #include "ir/verifier/verifier.h"
 #include "judge/bits.h"
-#include "judge/reach_search.h"
+#include "judge/compare/compare.h"
+#include "judge/reach/reach_search.h"
 #include "judge/sample.h"
 #include "parser/parser.h"
 #include "tests/mutants/survivors.h"

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "ir/instruction.h"
-#include "judge/reach.h"
-#include "judge/value_bounds.h"
+#include "judge/reach/reach.h"
+#include "judge/reach/value_bounds.h"
 
 namespace hlo {
 

@@ -6,7 +6,7 @@
 #include "driver/diff/diff.h"
 #include "driver/inspect/text.h"
 #include "interp/arguments/npz.h"
-#include "interp/compare/compare.h"
+#include "judge/compare/compare.h"
 
 namespace hlo {
 namespace {

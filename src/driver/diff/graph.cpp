@@ -6,8 +6,8 @@
 
 #include "base/hash_bytes.h"
 #include "base/text.h"
+#include "ir/analysis/trip_count.h"
 #include "ir/fusion.h"
-#include "ir/trip_count.h"
 
 namespace hlo {
 namespace {

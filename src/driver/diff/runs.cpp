@@ -12,7 +12,7 @@
 #include "driver/xml.h"
 #include "gpu/runtime/executable.h"
 #include "gpu/runtime/memory_curve.h"
-#include "interp/compare/ensemble.h"
+#include "judge/compare/ensemble.h"
 
 namespace hlo {
 namespace {

@@ -16,7 +16,7 @@
 #include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
 #include "judge/pass_segments.h"
-#include "judge/reach_search.h"
+#include "judge/reach/reach_search.h"
 #include "parser/parser.h"
 #include "passes/sharding/propagation.h"
 

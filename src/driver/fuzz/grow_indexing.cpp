@@ -1,5 +1,7 @@
 #include "driver/fuzz/grower.h"
 
+#include "ir/dimensions.h"
+
 namespace hlo {
 namespace {
 
@@ -100,17 +102,11 @@ Indexed AnyIndexed(Grower& g, const Shape& operand) {
   return x;
 }
 
-int64_t Elements(const Dims& dims) {
-  int64_t elements = 1;
-  for (const int64_t size : dims) elements *= size;
-  return elements;
-}
-
 bool GrowGather(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   Instruction& x = g.PickOf(IsArrayType, 1);
   const Indexed of = AnyIndexed(g, x.shape());
-  if (Elements(of.result) > g.max_elems()) return false;
+  if (Product(of.result) > g.max_elems()) return false;
   Instruction& indices = g.Any(IndexType(g), of.indices);
   Instruction& inst = g.Add(opcode, {&x, &indices},
                             GatherAttrs{.offset_dims = of.window_dims,
@@ -137,7 +133,7 @@ bool GrowScatter(Grower& g, Opcode opcode) {
   Instruction& x = g.PickOf([](PrimitiveType type) { return !IsComplex(type); }, 1);
   const PrimitiveType type = x.shape().type();
   const Indexed of = AnyIndexed(g, x.shape());
-  if (Elements(of.result) > g.max_elems()) return false;
+  if (Product(of.result) > g.max_elems()) return false;
   ScatterAttrs attrs{.update_window_dims = of.window_dims,
                      .inserted_window_dims = of.dropped,
                      .scatter_dims_to_operand_dims = of.index_map,
@@ -146,20 +142,20 @@ bool GrowScatter(Grower& g, Opcode opcode) {
                      .index_vector_dim = of.index_vector_dim};
   Instruction* indices = &g.Any(IndexType(g), of.indices);
   Instruction* updates = &g.Any(type, of.result);
-  const auto count = static_cast<double>(std::max<int64_t>(1, Elements(of.result)));
+  const auto count = static_cast<double>(std::max<int64_t>(1, Product(of.result)));
   Interval a = g.IntervalOf(x);
   int64_t how = g.chance.Below(4);
   if (type == kPred) how = how == 0 ? 0 : 3;
   // The order of updates is not defined, so each destination is written at most once.
   if (how == 0) {
-    if (std::ssize(of.index_map) != 1 || Elements(of.result) == 0) return false;
+    if (std::ssize(of.index_map) != 1 || Product(of.result) == 0) return false;
     int64_t rows = 1;
     for (int64_t i = 0; i < std::ssize(of.indices); ++i) rows *= i == of.index_vector_dim ? 1 : of.indices[i];
     const int64_t step = of.slice_sizes[of.index_map[0]];
     int64_t longest = 0;
     for (int64_t i = 0; i < std::ssize(of.indices); ++i)
       if (of.indices[i] > of.indices[longest]) longest = i;
-    const bool unique = of.indices.empty() || of.indices[longest] == Elements(of.indices);
+    const bool unique = of.indices.empty() || of.indices[longest] == Product(of.indices);
     if (!unique || rows * step > 100) return false;
     attrs.to_apply = &Overwrite(g, type);
     indices = &g.Splat(kS32, of.indices, 0);

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "ir/dimensions.h"
 #include "ir/shapes/shape_rules.h"
 
 namespace hlo {
@@ -45,12 +46,6 @@ PrimitiveType Draw(Chance& chance, std::span<const WeightedType> types) {
   size_t i = 0;
   while (at >= types[i].weight) at -= types[i++].weight;
   return types[i].type;
-}
-
-int64_t Product(const Dims& dims) {
-  int64_t product = 1;
-  for (const int64_t size : dims) product *= size;
-  return product;
 }
 
 bool Injection(const Dims& from, const Dims& to, std::vector<int64_t>* places) {

@@ -9,10 +9,10 @@
 #include "base/json.h"
 #include "driver/inspect/source_place.h"
 #include "driver/inspect/text.h"
+#include "ir/analysis/trip_count.h"
 #include "ir/device_groups.h"
 #include "ir/frontend_attributes.h"
 #include "ir/mesh/shardy_text.h"
-#include "ir/trip_count.h"
 
 namespace hlo {
 namespace {

@@ -10,10 +10,10 @@
 #include "driver/inspect/stats.h"
 #include "driver/inspect/text.h"
 #include "gpu/libraries/open.h"
+#include "ir/analysis/region.h"
+#include "ir/analysis/trip_count.h"
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
-#include "ir/region.h"
-#include "ir/trip_count.h"
 
 namespace hlo {
 namespace {
@@ -27,7 +27,7 @@ double LaunchesOf(const Instruction& inst) {
   return launches;
 }
 
-// Whether only a library can run the region as one step (src/ir/region.h).
+// Whether only a library can run the region as one step (src/ir/analysis/region.h).
 bool IsForLibrary(const Instruction& inst) {
   const std::string region = RegionOf(inst);
   return region == "statistics" || region == "attention_gradient";

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/cost.h"
+#include "ir/analysis/cost.h"
 #include "ir/device_description.h"
 
 namespace hlo {

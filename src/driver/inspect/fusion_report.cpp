@@ -5,10 +5,10 @@
 
 #include "base/text.h"
 #include "driver/inspect/text.h"
-#include "ir/cost.h"
+#include "ir/analysis/cost.h"
+#include "ir/analysis/region.h"
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
-#include "ir/region.h"
 
 namespace hlo {
 namespace {

@@ -11,10 +11,10 @@
 #include "driver/inspect/cost.h"
 #include "driver/inspect/stats.h"
 #include "driver/inspect/text.h"
+#include "ir/analysis/trip_count.h"
 #include "ir/device_groups.h"
 #include "ir/fusion.h"
 #include "ir/mesh/unpartitioned.h"
-#include "ir/trip_count.h"
 
 namespace hlo {
 namespace {

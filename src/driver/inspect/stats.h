@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/cost.h"
+#include "ir/analysis/cost.h"
 #include "ir/module.h"
 
 namespace hlo {

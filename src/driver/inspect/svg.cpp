@@ -9,8 +9,8 @@
 #include "driver/inspect/graph_scopes.h"
 #include "driver/inspect/layout.h"
 #include "driver/xml.h"
+#include "ir/analysis/trip_count.h"
 #include "ir/text/printer.h"
-#include "ir/trip_count.h"
 
 namespace hlo {
 namespace {

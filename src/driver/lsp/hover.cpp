@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "driver/inspect/text.h"
 #include "driver/lsp/features.h"
-#include "ir/cost.h"
+#include "ir/analysis/cost.h"
 #include "ir/source_parts.h"
 
 namespace hlo {

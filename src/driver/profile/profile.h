@@ -15,7 +15,7 @@
 #include "driver/progress.h"
 #include "gpu/runtime/executable.h"
 #include "gpu/runtime/timeline.h"
-#include "ir/cost.h"
+#include "ir/analysis/cost.h"
 
 namespace hlo {
 

@@ -15,7 +15,7 @@
 #include "gpu/runtime/prepare.h"
 #include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
-#include "ir/region.h"
+#include "ir/analysis/region.h"
 #include "ir/verifier/verifier.h"
 #include "parser/parser.h"
 

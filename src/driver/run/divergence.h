@@ -18,7 +18,7 @@
 #include "driver/inspect/source_place.h"
 #include "driver/run/experiment.h"
 #include "gpu/runtime/executable.h"
-#include "interp/compare/compare.h"
+#include "judge/compare/compare.h"
 
 namespace hlo {
 

@@ -13,11 +13,11 @@
 #include "driver/run/further_arguments.h"
 #include "driver/run/oracles.h"
 #include "driver/run/pass_check.h"
+#include "driver/run/pass_segments.h"
 #include "driver/run/reproducer.h"
-#include "interp/compare/compare.h"
 #include "interp/interpreter.h"
 #include "judge/bits.h"
-#include "judge/pass_segments.h"
+#include "judge/compare/compare.h"
 #include "passes/rewrite.h"
 
 namespace hlo {

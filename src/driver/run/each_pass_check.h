@@ -15,9 +15,9 @@
 #include "driver/pattern.h"
 #include "driver/progress.h"
 #include "driver/run/run.h"
-#include "interp/compare/widened.h"
 #include "ir/module.h"
-#include "judge/reach_search.h"
+#include "judge/compare/widened.h"
+#include "judge/reach/reach_search.h"
 #include "passes/pipeline.h"
 
 namespace hlo {

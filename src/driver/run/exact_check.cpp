@@ -7,8 +7,8 @@
 #include "driver/inspect/text.h"
 #include "driver/run/run_check.h"
 #include "driver/run/step_alone.h"
-#include "interp/shadow/exact_plan.h"
 #include "ir/module.h"
+#include "judge/bounds/exact_plan.h"
 
 namespace hlo {
 namespace {

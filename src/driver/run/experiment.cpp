@@ -24,10 +24,10 @@
 #include "gpu/plan/planner.h"
 #include "interp/arguments/argument_files.h"
 #include "interp/devices/manual_regions.h"
+#include "ir/analysis/region.h"
 #include "ir/fusion_plan.h"
 #include "ir/mesh/unpartitioned.h"
 #include "ir/module.h"
-#include "ir/region.h"
 
 namespace hlo {
 namespace {

@@ -26,8 +26,8 @@
 #include "gpu/device/device.h"
 #include "gpu/runtime/executable.h"
 #include "interp/arguments/npz.h"
-#include "interp/compare/ensemble.h"
 #include "interp/interpreter.h"
+#include "judge/compare/ensemble.h"
 
 namespace hlo {
 

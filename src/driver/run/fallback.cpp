@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "interp/shadow/rules.h"
 #include "ir/module.h"
+#include "judge/bounds/rules.h"
 
 namespace hlo {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "driver/run/oracles.h"
 #include "ir/module.h"
-#include "judge/reach.h"
+#include "judge/reach/reach.h"
 
 namespace hlo {
 namespace {

@@ -1,4 +1,4 @@
-// Further arguments for judging, which reach more sides of decisions (judge/reach_search.h).
+// Further arguments for judging, which reach more sides of decisions (judge/reach/reach_search.h).
 #ifndef HLO_DRIVER_RUN_FURTHER_ARGUMENTS_H_
 #define HLO_DRIVER_RUN_FURTHER_ARGUMENTS_H_
 
@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "interp/interpreter.h"
 #include "ir/literal.h"
-#include "judge/reach_search.h"
+#include "judge/reach/reach_search.h"
 
 namespace hlo {
 

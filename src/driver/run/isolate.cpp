@@ -18,9 +18,9 @@
 #include "gpu/runtime/executable.h"
 #include "gpu/runtime/prepare.h"
 #include "interp/interpreter.h"
-#include "interp/shadow/slice.h"
 #include "ir/instruction.h"
 #include "ir/module.h"
+#include "judge/bounds/slice.h"
 
 namespace hlo {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "driver/inspect/text.h"
 #include "driver/run/isolate.h"
-#include "interp/compare/compare.h"
+#include "judge/compare/compare.h"
 
 namespace hlo {
 namespace {

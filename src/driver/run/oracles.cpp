@@ -9,10 +9,10 @@
 #include "driver/run/partition_check.h"
 #include "driver/run/pass_check.h"
 #include "driver/run/run_check.h"
-#include "interp/compare/compare.h"
-#include "interp/compare/ensemble.h"
-#include "interp/shadow/slice.h"
-#include "ir/cost.h"
+#include "ir/analysis/cost.h"
+#include "judge/bounds/slice.h"
+#include "judge/compare/compare.h"
+#include "judge/compare/ensemble.h"
 
 namespace hlo {
 namespace {

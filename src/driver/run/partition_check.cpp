@@ -19,14 +19,14 @@
 #include "driver/run/partition_values.h"
 #include "driver/run/verdict.h"
 #include "driver/run/whole_results.h"
-#include "interp/compare/compare.h"
-#include "interp/compare/ensemble.h"
 #include "interp/devices/parts.h"
 #include "ir/frontend_attributes.h"
 #include "ir/instruction.h"
 #include "ir/mesh/parts.h"
 #include "ir/mesh/unpartitioned.h"
 #include "ir/module.h"
+#include "judge/compare/compare.h"
+#include "judge/compare/ensemble.h"
 #include "passes/sharding/partitioner.h"
 
 namespace hlo {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "interp/devices/parts.h"
-#include "interp/shadow/exact_plan.h"
 #include "ir/instruction.h"
 #include "ir/mesh/parts.h"
+#include "judge/bounds/exact_plan.h"
 
 namespace hlo {
 namespace {

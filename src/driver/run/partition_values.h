@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "base/result.h"
-#include "interp/compare/compare.h"
 #include "interp/interpreter.h"
 #include "ir/module.h"
+#include "judge/compare/compare.h"
 
 namespace hlo {
 

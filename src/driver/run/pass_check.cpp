@@ -10,14 +10,14 @@
 #include "driver/optimize.h"
 #include "driver/run/further_arguments.h"
 #include "driver/run/oracles.h"
+#include "driver/run/pass_segments.h"
 #include "driver/run/step_alone.h"
 #include "interp/arguments/arguments.h"
-#include "interp/compare/same_operation.h"
-#include "interp/compare/widened.h"
 #include "interp/interpreter.h"
-#include "ir/region.h"
+#include "ir/analysis/region.h"
+#include "judge/compare/same_operation.h"
+#include "judge/compare/widened.h"
 #include "judge/f64_runs.h"
-#include "judge/pass_segments.h"
 
 namespace hlo {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "base/result.h"
 #include "driver/run/experiment.h"
+#include "driver/run/pass_segments.h"
 #include "driver/run/run.h"
-#include "interp/compare/widened.h"
 #include "interp/interpreter.h"
-#include "judge/pass_segments.h"
+#include "judge/compare/widened.h"
 
 namespace hlo {
 
@@ -60,7 +60,7 @@ struct JudgedPipeline {
   bool names_instance = true;
   Progress& progress;
 };
-// See judge/pass_segments.h. kUnsupported if `sample` is empty and the interpreter cannot run a module.
+// See driver/run/pass_segments.h. kUnsupported if `sample` is empty and the interpreter cannot run a module.
 Result<JudgedPasses> JudgeSegments(const JudgedPipeline& pipeline);
 
 // Judges on the experiment's arguments, then on one further set. If the interpreter cannot run the module within the

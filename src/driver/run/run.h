@@ -18,8 +18,8 @@
 #include "driver/run/watch.h"
 #include "gpu/runtime/executable.h"
 #include "gpu/runtime/tuning/tuning_options.h"
-#include "interp/compare/compare.h"
-#include "interp/compare/ensemble.h"
+#include "judge/compare/compare.h"
+#include "judge/compare/ensemble.h"
 #include "passes/pipeline.h"
 
 namespace hlo::gpu {
@@ -68,7 +68,7 @@ struct RunOptions {
   // Whether the user gave `tolerance`. A difference beyond it is then a mismatch, even if roundings explain it.
   bool tolerance_given = false;
   CompareOptions compare;
-  // Limits scalar steps (interp/shadow/slice.h) for judging kernels, and separately passes. Beyond the limit, the
+  // Limits scalar steps (judge/bounds/slice.h) for judging kernels, and separately passes. Beyond the limit, the
   // largest parts are judged by samples, and the whole module is not interpreted. `0` means no limit. `-1` uses
   // kWorkLimit, or more if the program runs long (Experiment::Judging).
   int64_t work_limit = -1;

@@ -16,12 +16,12 @@
 #include "driver/run/step_alone.h"
 #include "driver/run/trip_check.h"
 #include "interp/arguments/arguments.h"
-#include "interp/shadow/rules.h"
-#include "interp/shadow/slice.h"
-#include "interp/shadow/terms.h"
 #include "ir/fusion.h"
 #include "ir/instruction.h"
 #include "ir/module.h"
+#include "judge/bounds/rules.h"
+#include "judge/bounds/slice.h"
+#include "judge/bounds/terms.h"
 
 namespace hlo {
 namespace {

@@ -15,10 +15,10 @@
 #include "driver/run/step_alone.h"
 #include "gpu/runtime/executable.h"
 #include "interp/arguments/npz.h"
-#include "interp/compare/compare.h"
 #include "ir/instruction.h"
 #include "ir/module.h"
 #include "ir/text/printer.h"
+#include "judge/compare/compare.h"
 
 namespace hlo {
 namespace {

@@ -14,8 +14,8 @@
 #include "gpu/device/device.h"
 #include "gpu/runtime/executable.h"
 #include "interp/arguments/arguments.h"
-#include "interp/compare/compare.h"
 #include "ir/module.h"
+#include "judge/compare/compare.h"
 
 namespace hlo {
 

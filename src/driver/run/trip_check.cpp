@@ -7,9 +7,9 @@
 #include "driver/inspect/extract.h"
 #include "driver/run/step_alone.h"
 #include "interp/interpreter.h"
+#include "ir/analysis/region.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "ir/region.h"
 
 namespace hlo {
 namespace {

@@ -12,7 +12,7 @@
 #include "driver/run/run.h"
 #include "gpu/device/device.h"
 #include "gpu/runtime/executable.h"
-#include "interp/compare/compare.h"
+#include "judge/compare/compare.h"
 
 namespace hlo {
 

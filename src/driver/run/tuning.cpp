@@ -9,9 +9,9 @@
 #include "gpu/libraries/open.h"
 #include "gpu/plan/planner.h"
 #include "interp/arguments/arguments.h"
-#include "interp/compare/compare.h"
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
+#include "judge/compare/compare.h"
 
 namespace hlo {
 namespace {

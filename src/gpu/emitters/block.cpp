@@ -1,6 +1,6 @@
 // The emitter of regions that run in one block: kernels one after the other, with barriers in place of launches, and
 // loops of kernels. A recurrent loop may run in a cluster. Then each block computes the elements in its columns
-// (ir/recurrent_loop.h), but its arrays have the whole size.
+// (ir/analysis/recurrent_loop.h), but its arrays have the whole size.
 //
 //   one element    a block-level value, the same for all threads, in a register and without barriers
 //   several        an array in shared memory while there is room, else in scratch memory
@@ -20,8 +20,8 @@
 #include "gpu/emitters/reducers.h"
 #include "gpu/emitters/scalar.h"
 #include "gpu/plan/block_space.h"
+#include "ir/analysis/region.h"
 #include "ir/fusion.h"
-#include "ir/region.h"
 
 namespace hlo::gpu {
 namespace {

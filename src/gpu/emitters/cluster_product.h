@@ -1,11 +1,11 @@
-// Distributes a recurrent loop over the blocks of a cluster (ir/recurrent_loop.h).
+// Distributes a recurrent loop over the blocks of a cluster (ir/analysis/recurrent_loop.h).
 #ifndef HLO_GPU_EMITTERS_CLUSTER_PRODUCT_H_
 #define HLO_GPU_EMITTERS_CLUSTER_PRODUCT_H_
 
 #include <cstdint>
 
 #include "gpu/kernel/builder.h"
-#include "ir/recurrent_loop.h"
+#include "ir/analysis/recurrent_loop.h"
 
 namespace hlo::gpu {
 

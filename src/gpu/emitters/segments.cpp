@@ -15,8 +15,8 @@
 #include "gpu/emitters/scalar.h"
 #include "gpu/kernel/side_by_side.h"
 #include "gpu/plan/loop_space.h"
+#include "ir/analysis/region.h"
 #include "ir/fusion.h"
-#include "ir/region.h"
 
 namespace hlo::gpu {
 namespace {

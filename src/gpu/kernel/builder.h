@@ -302,7 +302,7 @@ class KernelBuilder {
   void TransposeTile(Array tile, Value rows, Value columns);
   // Starts to copy 16 bytes from an input to a shared array of the same type, in a Phase. Both indices must be at
   // multiples of 16 bytes. Each CopyWait, at block level, ends a group of copies in each thread, and waits until at
-  // most `on_their_way` of the thread's groups are unfinished. Example: tests/kernel_samples.h.
+  // most `on_their_way` of the thread's groups are unfinished. Example: tests/gpu/kernel_samples.h.
   void CopyAsync(Array to, Value to_index, Array from, Value from_index);
   void CopyWait(int on_their_way = 0);
   Array Table(std::string name, Type type, std::vector<int64_t> bits);

@@ -41,7 +41,7 @@ Function At(std::string_view name, F* function) {
 
 // Every function that generated code may call. The process is not searched, because it may be stripped. Which functions
 // LLVM calls depends on processor and context (a maximum of f16 is fmaxf on AVX2), so the list covers all.
-// tests/host_isa_test.cpp runs each op of each type at each level.
+// tests/gpu/host_isa_test.cpp runs each op of each type at each level.
 const std::vector<Function>& Functions() {
 #define HLO_MATH1(name) At<float(float)>(#name "f", ::name##f), At<double(double)>(#name, ::name)
 #define HLO_MATH2(name) At<float(float, float)>(#name "f", ::name##f), At<double(double, double)>(#name, ::name)

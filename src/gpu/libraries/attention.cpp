@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "gpu/libraries/contraction.h"
+#include "ir/dimensions.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 
@@ -15,8 +16,6 @@ namespace hlo::gpu {
 namespace {
 
 using Dims = std::vector<int64_t>;
-
-bool Has(const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
 using Pairs = std::set<std::pair<const Instruction*, const Instruction*>>;
 bool IsSame(const Instruction& a, const Instruction& b, Pairs& known) {
@@ -123,9 +122,7 @@ Side SideOf(const Instruction& dot, int number) {
   Side side{.operand = &dot.operand(number),
             .batch = number == 0 ? attrs.lhs_batch : attrs.rhs_batch,
             .contracting = number == 0 ? attrs.lhs_contracting : attrs.rhs_contracting};
-  for (int64_t d = 0; d < side.operand->shape().rank(); ++d) {
-    if (!Has(side.batch, d) && !Has(side.contracting, d)) side.free.push_back(d);
-  }
+  side.free = FreeDimensions(side.operand->shape().rank(), side.batch, side.contracting);
   side.before = number == 0 ? std::ssize(side.batch) : dot.shape().rank() - std::ssize(side.free);
   return side;
 }
@@ -263,7 +260,8 @@ class Reader {
       return No(Str("its queries have ", batch.size(), " dimensions in common with the keys and ", free.size(),
                     " of their own"));
     if (query_dim_ < 0 && !free.empty()) query_dim_ = free.back();
-    if (query_dim_ >= 0 && !Has(free, query_dim_)) return No("its mask does not depend on the position of the query");
+    if (query_dim_ >= 0 && !Contains(free, query_dim_))
+      return No("its mask does not depend on the position of the query");
     batch_dim_ = batch.size() == 2 ? batch.front() : -1;
     head_dim_ = batch.empty() ? -1 : batch.back();
     if (free.size() == 2) group_dim_ = query_dim_ == free.front() ? free.back() : free.front();

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "ir/channel_sum.h"
+#include "ir/analysis/channel_sum.h"
+#include "ir/dimensions.h"
 #include "ir/module.h"
 
 namespace hlo::gpu {
@@ -164,18 +165,6 @@ const Instruction* ReadResults(const Computation& computation, Contraction* cont
   return contraction->stored < 0 ? nullptr : stored;
 }
 
-std::vector<int64_t> FreeDims(int64_t rank, const std::vector<int64_t>& batch,
-                              const std::vector<int64_t>& contracting) {
-  std::vector<int64_t> free;
-  for (int64_t d = 0; d < rank; ++d) {
-    const auto holds = [&](const std::vector<int64_t>& list) {
-      return std::find(list.begin(), list.end(), d) != list.end();
-    };
-    if (!holds(batch) && !holds(contracting)) free.push_back(d);
-  }
-  return free;
-}
-
 struct DotGroups {
   std::vector<int64_t> lhs_free, rhs_free;
   std::vector<int64_t> batch, rows, columns;
@@ -184,8 +173,10 @@ struct DotGroups {
 DotGroups GroupsOf(const Contraction& contraction) {
   const auto& attrs = contraction.product->attrs<DotAttrs>();
   DotGroups groups;
-  groups.lhs_free = FreeDims(static_cast<int64_t>(contraction.lhs.dims.size()), attrs.lhs_batch, attrs.lhs_contracting);
-  groups.rhs_free = FreeDims(static_cast<int64_t>(contraction.rhs.dims.size()), attrs.rhs_batch, attrs.rhs_contracting);
+  groups.lhs_free =
+      FreeDimensions(static_cast<int64_t>(contraction.lhs.dims.size()), attrs.lhs_batch, attrs.lhs_contracting);
+  groups.rhs_free =
+      FreeDimensions(static_cast<int64_t>(contraction.rhs.dims.size()), attrs.rhs_batch, attrs.rhs_contracting);
   int64_t next = 0;
   for (size_t i = 0; i < attrs.lhs_batch.size(); ++i) groups.batch.push_back(next++);
   for (size_t i = 0; i < groups.lhs_free.size(); ++i) groups.rows.push_back(next++);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "gpu/plan/contraction_space.h"
 #include "gpu/plan/scalar.h"
+#include "ir/dimensions.h"
 
 namespace hlo::gpu {
 namespace {
@@ -35,9 +36,7 @@ Side SideOf(const Instruction& dot, int64_t number) {
                number == 0 ? attrs.lhs_contracting : attrs.rhs_contracting,
                {},
                0};
-  for (int64_t d = 0; d < side.operand.shape().rank(); ++d) {
-    if (!std::ranges::count(side.batch, d) && !std::ranges::count(side.contracting, d)) side.free.push_back(d);
-  }
+  side.free = FreeDimensions(side.operand.shape().rank(), side.batch, side.contracting);
   side.before = std::ssize(side.batch);
   if (number == 1) side.before = dot.shape().rank() - std::ssize(side.free);
   return side;

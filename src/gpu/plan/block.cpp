@@ -6,8 +6,8 @@
 #include "gpu/plan/block_space.h"
 #include "gpu/plan/launch_shape.h"
 #include "gpu/plan/planner.h"
+#include "ir/analysis/region.h"
 #include "ir/fusion.h"
-#include "ir/region.h"
 
 namespace hlo::gpu {
 namespace {

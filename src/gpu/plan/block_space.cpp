@@ -6,9 +6,9 @@
 #include "gpu/plan/in_place.h"
 #include "gpu/plan/rows_space.h"
 #include "gpu/plan/scalar.h"
+#include "ir/analysis/region.h"
 #include "ir/fusion.h"
 #include "ir/reducer.h"
-#include "ir/region.h"
 
 namespace hlo::gpu {
 namespace {

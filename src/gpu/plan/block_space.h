@@ -1,4 +1,4 @@
-// The parts of a kernel of kind `block`: a region's kernels (ir/region.h), each with its iteration space.
+// The parts of a kernel of kind `block`: a region's kernels (ir/analysis/region.h), each with its iteration space.
 #ifndef HLO_GPU_PLAN_BLOCK_SPACE_H_
 #define HLO_GPU_PLAN_BLOCK_SPACE_H_
 
@@ -9,7 +9,7 @@
 
 #include "gpu/plan/loop_space.h"
 #include "gpu/plan/reduction_space.h"
-#include "ir/recurrent_loop.h"
+#include "ir/analysis/recurrent_loop.h"
 
 namespace hlo::gpu {
 

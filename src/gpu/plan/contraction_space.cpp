@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gpu/plan/scalar.h"
+#include "ir/dimensions.h"
 
 namespace hlo::gpu {
 namespace {
@@ -27,21 +28,13 @@ bool MakeVariables(ContractionSpace& space, const Sizes& sizes) {
 Status PlanDot(const Instruction& dot, ContractionSpace& space) {
   const auto& attrs = dot.attrs<DotAttrs>();
   const Shape &lhs = dot.operand(0).shape(), &rhs = dot.operand(1).shape();
-  const auto free_dims = [](const Shape& shape, const std::vector<int64_t>& batch,
-                            const std::vector<int64_t>& contracting) {
-    std::vector<int64_t> dims;
-    for (int64_t d = 0; d < shape.rank(); ++d) {
-      if (!std::ranges::count(batch, d) && !std::ranges::count(contracting, d)) dims.push_back(d);
-    }
-    return dims;
-  };
   const auto sizes = [](const Shape& shape, const std::vector<int64_t>& dims) {
     std::vector<int64_t> out;
     for (const int64_t d : dims) out.push_back(shape.dim(d));
     return out;
   };
-  const std::vector<int64_t> lhs_free = free_dims(lhs, attrs.lhs_batch, attrs.lhs_contracting);
-  const std::vector<int64_t> rhs_free = free_dims(rhs, attrs.rhs_batch, attrs.rhs_contracting);
+  const std::vector<int64_t> lhs_free = FreeDimensions(lhs.rank(), attrs.lhs_batch, attrs.lhs_contracting);
+  const std::vector<int64_t> rhs_free = FreeDimensions(rhs.rank(), attrs.rhs_batch, attrs.rhs_contracting);
   const std::vector<int64_t> batch_sizes = sizes(lhs, attrs.lhs_batch), row_sizes = sizes(lhs, lhs_free);
   const std::vector<int64_t> column_sizes = sizes(rhs, rhs_free), term_sizes = sizes(lhs, attrs.lhs_contracting);
   if (!MakeVariables(space, {.groups = Product(batch_sizes),

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "gpu/plan/elemental.h"
 #include "gpu/plan/scalar.h"
-#include "ir/dynamic_indices.h"
+#include "ir/analysis/dynamic_indices.h"
 #include "ir/module.h"
 #include "ir/shapes/shape_rules.h"
 

@@ -19,12 +19,6 @@ const Shape& ShapeInMemory(const Instruction& source, int64_t operand, const Sha
 
 }  // namespace
 
-int64_t Product(std::span<const int64_t> values) {
-  int64_t product = 1;
-  for (const int64_t value : values) product *= value;
-  return product;
-}
-
 // ---- FusionBody --------------------------------------------------------------------------------------------------
 
 FusionBody::FusionBody(const Instruction& inst) : source_(&inst) {

@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "ir/indexing.h"
+#include "ir/analysis/indexing.h"
+#include "ir/dimensions.h"
 #include "ir/instruction.h"
 #include "ir/module.h"
 
@@ -179,8 +180,6 @@ class ElementGraph {
   std::map<int32_t, NodeId> loaded_;
   std::map<std::tuple<NodeId, int64_t>, IndexExpr> loaded_variables_;
 };
-
-int64_t Product(std::span<const int64_t> values);
 
 // Index of the base element that window element `w` covers at `position`: (position * stride + w * dilation - pad) /
 // base dilation. Appends the conditions under which this element exists, unless they always hold.

@@ -5,25 +5,25 @@
 
 #include "base/text.h"
 #include "gpu/plan/scalar.h"
+#include "ir/fft_primes.h"
 
 namespace hlo::gpu {
 namespace {
 
-// A length with a larger prime factor is faster as a convolution.
-constexpr int64_t kRadices[] = {4, 2, 3, 5, 7, 11, 13};
 // Two buffers of real and imaginary parts must fit into a block's 227 KiB of shared memory.
 constexpr int64_t kMostSharedBytes = 220 << 10;
 // Longer lines have no kernels: each element would need a constant root of unity.
 constexpr int64_t kLongest = int64_t{1} << 22;
 constexpr int64_t kElementsOfBlock = 2048;
 
-// Empty if n has other prime factors than kRadices.
-std::vector<int64_t> SmallFactors(int64_t n) {
-  std::vector<int64_t> factors;
-  for (const int64_t radix : kRadices) {
-    for (; n % radix == 0; n /= radix) factors.push_back(radix);
+// The sizes of butterflies. `n` must have only kFftPrimes. Two factors of 2 are one butterfly of 4.
+std::vector<int64_t> Radices(int64_t n) {
+  std::vector<int64_t> radices;
+  for (; n % 4 == 0; n /= 4) radices.push_back(4);
+  for (const int64_t prime : kFftPrimes) {
+    for (; n % prime == 0; n /= prime) radices.push_back(prime);
   }
-  return n == 1 ? factors : std::vector<int64_t>();
+  return radices;
 }
 
 int64_t MostElements(PrimitiveType part) { return kMostSharedBytes / (4 * ByteWidth(part)); }
@@ -70,17 +70,16 @@ Status AddStep(FftSpace& space, const FftStep& step) {
 
 }  // namespace
 
-FftForm::FftForm(int64_t length) : chirps(length > 1 && SmallFactors(length).empty()), size(length), first(1) {
+FftForm::FftForm(int64_t length) : chirps(length > 1 && !HasOnlyFftPrimes(length)), size(length), first(1) {
   if (chirps) size = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * length - 1)));
   // Threads share a matrix that is about square.
   constexpr int64_t kShort = 16;
-  std::vector<int64_t> factors = SmallFactors(size);
-  for (const int64_t factor : factors) {
+  for (const int64_t radix : Radices(size)) {
     if (size > kShort && !of_first.empty() && first * first >= size) {
-      of_second.push_back(factor);
+      of_second.push_back(radix);
     } else {
-      of_first.push_back(factor);
-      first *= factor;
+      of_first.push_back(radix);
+      first *= radix;
     }
   }
   second = size / first;

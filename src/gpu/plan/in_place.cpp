@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/dynamic_indices.h"
+#include "ir/analysis/dynamic_indices.h"
 
 namespace hlo::gpu {
 

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "gpu/kernel/builder.h"
 #include "gpu/plan/scalar.h"
-#include "ir/matrix_calls.h"
+#include "ir/analysis/matrix_calls.h"
 
 namespace hlo::gpu {
 namespace {

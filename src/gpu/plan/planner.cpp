@@ -11,10 +11,10 @@
 #include "gpu/plan/fill.h"
 #include "gpu/plan/scalar.h"
 #include "gpu/plan/segments.h"
+#include "ir/analysis/region.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/opcode_set.h"
-#include "ir/region.h"
 
 namespace hlo::gpu {
 namespace {

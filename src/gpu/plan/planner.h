@@ -63,9 +63,9 @@ Result<FusionPlan> PlanKernels(const Instruction& inst, const DeviceDescription&
 Result<FusionPlan> PlanOf(const Instruction& inst, const DeviceDescription& device);
 // Like PlanOf, but PlanKernels' plan in place of a library call or fill.
 Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription& device);
-// Regions of rows, attentions and products become fusions if one kernel computes them. Other regions (ir/region.h) stay
-// if a planner supports them. The rest is expanded. Returns the reasons for expanding. `library`, which may be null,
-// plans regions without a kernel of ours.
+// Regions of rows, attentions and products become fusions if one kernel computes them. Other regions
+// (ir/analysis/region.h) stay if a planner supports them. The rest is expanded. Returns the reasons for expanding.
+// `library`, which may be null, plans regions without a kernel of ours.
 using LibraryOfRegion = std::function<std::optional<FusionPlan>(const Instruction& flat)>;
 std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device,
                                                    const LibraryOfRegion& library = nullptr);

@@ -8,7 +8,7 @@
 
 #include "gpu/kernel/kernel.h"
 #include "gpu/plan/iteration_space.h"
-#include "ir/running_fold.h"
+#include "ir/analysis/running_fold.h"
 
 namespace hlo::gpu {
 

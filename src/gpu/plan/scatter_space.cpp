@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "gpu/plan/in_place.h"
+#include "ir/dimensions.h"
 
 namespace hlo::gpu {
 namespace {
-
-bool Contains(const std::vector<int64_t>& list, int64_t d) { return std::ranges::find(list, d) != list.end(); }
 
 Status PlanUpdates(const FusionBody::Root& root, ScatterSpace& space) {
   const Instruction& inst = *root.inst;

@@ -1,4 +1,4 @@
-// Decides which kernels of a segments region (ir/region.h) share a launch, and splits them into units.
+// Decides which kernels of a segments region (ir/analysis/region.h) share a launch, and splits them into units.
 #ifndef HLO_GPU_PLAN_SEGMENTS_H_
 #define HLO_GPU_PLAN_SEGMENTS_H_
 
@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "ir/analysis/region.h"
 #include "ir/device_description.h"
 #include "ir/fusion_plan.h"
 #include "ir/instruction.h"
-#include "ir/region.h"
 
 namespace hlo::gpu {
 

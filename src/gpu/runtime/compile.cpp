@@ -20,9 +20,9 @@
 #include "gpu/runtime/shares.h"
 #include "gpu/runtime/step_plan.h"
 #include "gpu/runtime/turns.h"
+#include "ir/analysis/trip_count.h"
 #include "ir/fusion.h"
 #include "ir/mutation.h"
-#include "ir/trip_count.h"
 
 namespace hlo::gpu {
 namespace {

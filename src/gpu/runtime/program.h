@@ -99,7 +99,7 @@ struct LoopNode {
     PlaceNumber places[2] = {};
   };
   std::vector<Turn> turns = {};
-  int64_t known_trips = -1;  // From the loop's text (ir/trip_count.h). -1 if unknown.
+  int64_t known_trips = -1;  // From the loop's text (ir/analysis/trip_count.h). -1 if unknown.
   int64_t most_trips = -1;   // Limit of a planted fault (fault.h). -1 for none.
   // Kernels in Program::code by which the device decides whether there is another trip (conditions.h): `first` runs
   // before the first trip, `next` after each trip. -1 if the host decides this.

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "gpu/runtime/prepare.h"
-#include "ir/cost.h"
-#include "ir/trip_count.h"
+#include "ir/analysis/cost.h"
+#include "ir/analysis/trip_count.h"
 
 namespace hlo::gpu {
 namespace {

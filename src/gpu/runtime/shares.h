@@ -1,4 +1,4 @@
-// Estimates each step's share in the run time from ir/cost.h and a device's rates.
+// Estimates each step's share in the run time from ir/analysis/cost.h and a device's rates.
 #ifndef HLO_GPU_RUNTIME_SHARES_H_
 #define HLO_GPU_RUNTIME_SHARES_H_
 

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "interp/calls/meaning.h"
+#include "ir/dimensions.h"
 
 namespace hlo {
 namespace {
@@ -82,16 +83,11 @@ Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
     attrs.lhs_batch.clear();
   }
   Dims dims;
-  const auto has = [](const std::vector<int64_t>& list, int64_t d) {
-    return std::find(list.begin(), list.end(), d) != list.end();
-  };
   for (const int64_t d : attrs.lhs_batch) dims.push_back(lhs->shape().dim(d));
-  for (int64_t d = 0; d < lhs->shape().rank(); ++d) {
-    if (!has(attrs.lhs_batch, d) && !has(attrs.lhs_contracting, d)) dims.push_back(lhs->shape().dim(d));
-  }
-  for (int64_t d = 0; d < rhs->shape().rank(); ++d) {
-    if (!has(attrs.rhs_batch, d) && !has(attrs.rhs_contracting, d)) dims.push_back(rhs->shape().dim(d));
-  }
+  for (const int64_t d : FreeDimensions(lhs->shape().rank(), attrs.lhs_batch, attrs.lhs_contracting))
+    dims.push_back(lhs->shape().dim(d));
+  for (const int64_t d : FreeDimensions(rhs->shape().rank(), attrs.rhs_batch, attrs.rhs_contracting))
+    dims.push_back(rhs->shape().dim(d));
   const PrimitiveType type = MainShape(m.call()).type();
   const bool integers = IsInteger(lhs->shape().type()) && IsInteger(rhs->shape().type());
   const PrimitiveType sum_type = integers ? PrimitiveType::kS32 : WideTypeOf(type);

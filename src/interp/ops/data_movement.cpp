@@ -7,7 +7,7 @@
 #include "interp/elements.h"
 #include "interp/evaluation.h"
 #include "interp/strided.h"
-#include "ir/dynamic_indices.h"
+#include "ir/analysis/dynamic_indices.h"
 #include "ir/shapes/shape_rules.h"
 
 namespace hlo {

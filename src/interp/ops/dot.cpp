@@ -9,6 +9,7 @@
 #include "interp/ops/elementwise.h"
 #include "interp/ops/gemm.h"
 #include "interp/strided.h"
+#include "ir/dimensions.h"
 #include "ir/module.h"
 #include "ir/shapes/shape_rules.h"
 
@@ -88,14 +89,7 @@ struct Sides {
   std::vector<int64_t> batch, contracting, free;
 
   Sides(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting)
-      : batch(batch), contracting(contracting) {
-    for (int64_t d = 0; d < shape.rank(); ++d) {
-      const auto has = [d](const std::vector<int64_t>& dims) {
-        return std::find(dims.begin(), dims.end(), d) != dims.end();
-      };
-      if (!has(batch) && !has(contracting)) free.push_back(d);
-    }
-  }
+      : batch(batch), contracting(contracting), free(FreeDimensions(shape.rank(), batch, contracting)) {}
 };
 
 int64_t SizeOf(const Shape& shape, std::span<const int64_t> dims) {

@@ -9,7 +9,8 @@
 #include "interp/ops/scalar_body.h"
 #include "interp/ops/window_runs.h"
 #include "interp/strided.h"
-#include "ir/dynamic_indices.h"
+#include "ir/analysis/dynamic_indices.h"
+#include "ir/dimensions.h"
 
 namespace hlo {
 
@@ -31,8 +32,6 @@ std::vector<Run> WindowRuns(std::span<const int64_t> dims, std::span<const int64
 }
 
 namespace {
-
-bool Contains(std::span<const int64_t> dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
 
 class WindowStarts {
  public:

@@ -2,7 +2,7 @@
 // so all machines give the same bits.
 //
 // Errors are a few units in the last place of f64. Rounded to f32, no result is known to be wrong
-// (tests/interp_wide_math_test.cpp). Zeros keep their sign and NaNs their bits. The polynomials are Taylor series.
+// (tests/interp/wide_math_test.cpp). Zeros keep their sign and NaNs their bits. The polynomials are Taylor series.
 #ifndef HLO_INTERP_OPS_WIDE_MATH_H_
 #define HLO_INTERP_OPS_WIDE_MATH_H_
 

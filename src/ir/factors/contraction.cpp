@@ -39,13 +39,10 @@ struct FreeDims {
 };
 template <class Attrs>
 std::vector<FreeDims> FreeDimsOf(const Instruction& inst, const Attrs& a, std::span<const int64_t> rhs_dropped = {}) {
-  std::vector<FreeDims> free = {{0, {}}, {1, {}}};
-  for (int64_t dim = 0; dim < inst.operand(0).shape().rank(); ++dim) {
-    if (!Has(a.lhs_batch, dim) && !Has(a.lhs_contracting, dim)) free[0].dims.push_back(dim);
-  }
-  for (int64_t dim = 0; dim < inst.operand(1).shape().rank(); ++dim) {
-    if (!Has(a.rhs_batch, dim) && !Has(a.rhs_contracting, dim) && !Has(rhs_dropped, dim)) free[1].dims.push_back(dim);
-  }
+  const Shape &lhs = inst.operand(0).shape(), &rhs = inst.operand(1).shape();
+  std::vector<FreeDims> free = {{0, FreeDimensions(lhs.rank(), a.lhs_batch, a.lhs_contracting)},
+                                {1, FreeDimensions(rhs.rank(), a.rhs_batch, a.rhs_contracting)}};
+  std::erase_if(free[1].dims, [&](int64_t dim) { return Contains(rhs_dropped, dim); });
   return free;
 }
 
@@ -61,8 +58,8 @@ std::vector<int64_t> DimsBeforeGroups(const Instruction& inst) {
     }
   };
   add(a.lhs_batch);
-  if (Has(a.lhs_batch, ragged)) return dims;
-  if (Has(a.lhs_contracting, ragged)) add(a.lhs_contracting);
+  if (Contains(a.lhs_batch, ragged)) return dims;
+  if (Contains(a.lhs_contracting, ragged)) add(a.lhs_contracting);
   else add(FreeDimsOf(inst, a)[0].dims);
   return dims;
 }
@@ -141,7 +138,7 @@ FactorRule FactorsOfRaggedDot(const Instruction& inst) {
   const int64_t ragged = a.lhs_ragged[0];
   std::vector<int64_t> before;
   if (inst.operand(2).shape().rank() > 1) before = DimsBeforeGroups(inst);
-  int64_t next = Has(a.lhs_contracting, ragged) ? 1 : 0;
+  int64_t next = Contains(a.lhs_contracting, ragged) ? 1 : 0;
   const auto add = [&](Factor factor, int64_t lhs_dim, std::vector<Spot> spots) {
     const auto sizes = std::ranges::find(before, lhs_dim);
     if (sizes != before.end()) spots.push_back(InOperand(2, sizes - before.begin()));

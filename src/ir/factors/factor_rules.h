@@ -5,7 +5,7 @@
 //   f32[6,4] reshape(f32[24])                                      ([ij])->([i,j]) i=6 j=4
 //
 // A factor of size n may be cut into parts of ceil(n / devices) indices. Its kind defines the task of a part, and how
-// the result follows from the parts. tests/factors_laws_test.cpp checks this with the interpreter for each opcode.
+// the result follows from the parts. tests/ir/factors_laws_test.cpp checks this with the interpreter for each opcode.
 // ir/factors/local_op.h gives the op of a part.
 //
 // A dimension of size 1 has no factors. A dimension of dynamic or unknown size has a factor of kind `whole`.

@@ -19,15 +19,15 @@ struct IndexedDims {
 
   // Returns -1 for a dropped dimension.
   int64_t OuterOfSlice(int64_t dim) const {
-    if (Has(dropped, dim) || Has(array_batch, dim)) return -1;
+    if (Contains(dropped, dim) || Contains(array_batch, dim)) return -1;
     int64_t place = 0;
-    for (int64_t i = 0; i < dim; ++i) place += !Has(dropped, i) && !Has(array_batch, i);
+    for (int64_t i = 0; i < dim; ++i) place += !Contains(dropped, i) && !Contains(array_batch, i);
     return outer_slice[place];
   }
   int64_t OuterOfBatch(int64_t indices_dim) const {
     int64_t place = indices_dim - (vector_dim < indices_dim ? 1 : 0);
     for (int64_t dim = 0; dim < outer_rank; ++dim) {
-      if (!Has(outer_slice, dim) && place-- == 0) return dim;
+      if (!Contains(outer_slice, dim) && place-- == 0) return dim;
     }
     return -1;
   }
@@ -52,7 +52,7 @@ FactorRule FactorsOfGather(const Instruction& inst) {
     const int64_t outer = dims.OuterOfSlice(dim), width = a.slice_sizes[dim];
     if (outer >= 0 && width == array.dim(dim)) {
       rule.AddFree(width, {InResult(outer), InOperand(0, dim)});
-    } else if (Has(dims.indexed, dim) && width > 0) {
+    } else if (Contains(dims.indexed, dim) && width > 0) {
       const FactorIndex index{1, PlaceIn(dims.indexed, dim), a.index_vector_dim, width};
       rule.Add({.size = array.dim(dim), .kind = FactorKind::kLook, .index = index}, {InOperand(0, dim)});
     }
@@ -97,7 +97,7 @@ FactorRule FactorsOfScatter(const Instruction& inst) {
     if (outer >= 0 && width == array.dim(dim)) {
       add_updates(spots, outer);
       rule.AddFree(width, spots);
-    } else if (Has(dims.indexed, dim) && width == 1) {
+    } else if (Contains(dims.indexed, dim) && width == 1) {
       const FactorIndex index{arrays, PlaceIn(dims.indexed, dim), a.index_vector_dim, 1, false};
       rule.Add({.size = array.dim(dim), .kind = FactorKind::kPut, .index = index}, spots);
     }

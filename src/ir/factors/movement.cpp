@@ -150,7 +150,7 @@ FactorRule FactorsOfReverse(const Instruction& inst) {
   for (int64_t dim = 0; dim < inst.shape().rank(); ++dim) {
     const int64_t size = inst.shape().dim(dim);
     const WindowDim mirror{.stride = -1, .pad_low = 1 - size};
-    rule.AddWindows(size, {{0, dim, Has(inst.dimensions(), dim) ? mirror : WindowDim()}});
+    rule.AddWindows(size, {{0, dim, Contains(inst.dimensions(), dim) ? mirror : WindowDim()}});
   }
   return rule.Finish();
 }

@@ -89,7 +89,7 @@ FactorRule FactorsOfReduce(const Instruction& inst) {
   int64_t kept = 0;
   bool is_major = true;
   for (int64_t dim = 0; dim < input.rank(); ++dim) {
-    if (!Has(a.dimensions, dim)) {
+    if (!Contains(a.dimensions, dim)) {
       rule.AddFree(input.dim(dim), InAll(arrays, dim, results, kept++));
       continue;
     }

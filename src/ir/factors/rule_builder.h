@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/dimensions.h"
 #include "ir/factors/factor_rules.h"
 #include "ir/instruction.h"
 
@@ -45,10 +46,6 @@ class RuleBuilder {
 };
 
 std::vector<const Shape*> LeavesOf(const Shape& shape);
-
-inline bool Has(std::span<const int64_t> list, int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
 
 // Whether the window at each position holds only the element at this position.
 bool IsTrivial(const WindowDim& window);

@@ -87,11 +87,9 @@ Result<Shape> ContractedShape(const Instruction& inst, const Attrs& a, std::span
     dynamic.push_back(shape.IsDynamic(dim));
   };
   for (const int64_t dim : a.lhs_batch) take(lhs, dim);
-  for (int64_t i = 0; i < lhs.rank(); ++i) {
-    if (!Contains(a.lhs_batch, i) && !Contains(a.lhs_contracting, i)) take(lhs, i);
-  }
-  for (int64_t i = 0; i < rhs.rank(); ++i) {
-    if (!Contains(a.rhs_batch, i) && !Contains(a.rhs_contracting, i) && !Contains(rhs_dropped, i)) take(rhs, i);
+  for (const int64_t dim : FreeDimensions(lhs.rank(), a.lhs_batch, a.lhs_contracting)) take(lhs, dim);
+  for (const int64_t dim : FreeDimensions(rhs.rank(), a.rhs_batch, a.rhs_contracting)) {
+    if (!Contains(rhs_dropped, dim)) take(rhs, dim);
   }
   Shape shape(ContractionType(inst), dims);
   for (size_t i = 0; i < dynamic.size(); ++i) {

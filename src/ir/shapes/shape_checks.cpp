@@ -63,10 +63,6 @@ bool IsDimSet(std::span<const int64_t> dims, int64_t limit, bool sorted) {
   return true;
 }
 
-bool Contains(std::span<const int64_t> list, int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
-
 bool SameSize(int64_t a, int64_t b) { return a == b || a == Shape::kUnbounded || b == Shape::kUnbounded; }
 
 bool SameSizes(std::span<const int64_t> a, std::span<const int64_t> b) {

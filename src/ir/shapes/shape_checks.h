@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "ir/dimensions.h"
 #include "ir/module.h"
 #include "ir/shapes/shape_rules.h"
 #include "ir/source_parts.h"
@@ -23,7 +24,6 @@ Status CheckArrays(const Instruction& inst);
 
 // Whether the dimensions are unique, in [0, limit), and ascending if `sorted`.
 bool IsDimSet(std::span<const int64_t> dims, int64_t limit, bool sorted = false);
-bool Contains(std::span<const int64_t> list, int64_t value);
 
 // An unbounded size matches all.
 bool SameSize(int64_t a, int64_t b);

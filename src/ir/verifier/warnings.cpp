@@ -4,12 +4,12 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "ir/analysis/dynamic_indices.h"
+#include "ir/analysis/trip_count.h"
 #include "ir/device_groups.h"
-#include "ir/dynamic_indices.h"
 #include "ir/reducer.h"
 #include "ir/shapes/shape_checks.h"
 #include "ir/side_effects.h"
-#include "ir/trip_count.h"
 #include "ir/verifier/checks.h"
 
 namespace hlo {

@@ -2,8 +2,8 @@
 // start.
 #include <algorithm>
 
+#include "ir/analysis/matrix_loops.h"
 #include "ir/control_edges.h"
-#include "ir/matrix_loops.h"
 #include "ir/module.h"
 #include "passes/collective_groups.h"
 #include "passes/pass.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "interp/interpreter.h"
-#include "ir/dynamic_indices.h"
+#include "ir/analysis/dynamic_indices.h"
 #include "ir/mesh/grid.h"
 #include "passes/collective_groups.h"
 #include "passes/pass.h"

@@ -11,9 +11,9 @@
 // All devices of a group run the loop equally often, because each trip waits for all of them.
 #include <algorithm>
 
-#include "ir/dynamic_indices.h"
+#include "ir/analysis/dynamic_indices.h"
+#include "ir/analysis/trip_count.h"
 #include "ir/module.h"
-#include "ir/trip_count.h"
 #include "passes/collectives/moved_sums.h"
 #include "passes/control/loop.h"
 #include "passes/pass.h"

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/analysis/taken_branch.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/opcode_set.h"
 #include "ir/side_effects.h"
-#include "ir/taken_branch.h"
 #include "passes/control/call_sites.h"
 #include "passes/pass.h"
 

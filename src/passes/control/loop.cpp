@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/analysis/trip_count.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "ir/trip_count.h"
 #include "passes/control/call_sites.h"
 
 namespace hlo {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "ir/dynamic_indices.h"
+#include "ir/analysis/dynamic_indices.h"
 #include "ir/module.h"
 #include "passes/pass.h"
 

@@ -7,8 +7,8 @@
 #include <array>
 #include <optional>
 
+#include "ir/analysis/trip_count.h"
 #include "ir/module.h"
-#include "ir/trip_count.h"
 #include "passes/control/loop.h"
 #include "passes/pass.h"
 

@@ -8,9 +8,9 @@
 // most kMostLoopDotBytes.
 #include <algorithm>
 
+#include "ir/analysis/trip_count.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "ir/trip_count.h"
 #include "passes/control/loop.h"
 #include "passes/control/loop_dots.h"
 #include "passes/pass.h"

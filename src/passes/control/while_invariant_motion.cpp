@@ -5,11 +5,11 @@
 // from memory anyway. {inflating=true} also moves the others, like XLA.
 #include <algorithm>
 
+#include "ir/analysis/trip_count.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/opcode_set.h"
 #include "ir/side_effects.h"
-#include "ir/trip_count.h"
 #include "passes/control/call_sites.h"
 #include "passes/control/loop.h"
 #include "passes/pass.h"

@@ -14,11 +14,11 @@
 #include <unordered_set>
 
 #include "interp/count_trips.h"
+#include "ir/analysis/trip_count.h"
 #include "ir/fusion.h"
 #include "ir/id_span.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
-#include "ir/trip_count.h"
 #include "passes/control/call_sites.h"
 #include "passes/control/loop.h"
 #include "passes/pass.h"

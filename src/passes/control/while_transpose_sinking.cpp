@@ -7,9 +7,9 @@
 // together must not have more elements than the array.
 #include <algorithm>
 
-#include "ir/dynamic_indices.h"
+#include "ir/analysis/dynamic_indices.h"
+#include "ir/analysis/trip_count.h"
 #include "ir/module.h"
-#include "ir/trip_count.h"
 #include "passes/control/loop.h"
 #include "passes/pass.h"
 

@@ -4,10 +4,10 @@
 #include <unordered_set>
 
 #include "interp/count_trips.h"
+#include "ir/analysis/trip_count.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
-#include "ir/trip_count.h"
 #include "passes/control/call_sites.h"
 #include "passes/control/loop.h"
 #include "passes/pass.h"

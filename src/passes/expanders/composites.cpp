@@ -4,9 +4,10 @@
 #include <numeric>
 
 #include "base/small_floats.h"
+#include "ir/analysis/matrix_loops.h"
+#include "ir/dimensions.h"
 #include "ir/fusion.h"
 #include "ir/literal.h"
-#include "ir/matrix_loops.h"
 #include "ir/module.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
@@ -230,8 +231,6 @@ DotAttrs DotOf(const RaggedDotAttrs& ragged, int64_t group) {
   return attrs;
 }
 
-bool Contains(const std::vector<int64_t>& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
-
 // The dimensions of lhs that correspond to the leading dimensions of the group sizes: `batch`, unless `kind` is the
 // batch, and the dimensions before the ragged one in `kind`, which lists the dimensions of its kind.
 std::vector<int64_t> InFront(const std::vector<int64_t>& batch, const std::vector<int64_t>& kind, int64_t ragged,
@@ -239,12 +238,6 @@ std::vector<int64_t> InFront(const std::vector<int64_t>& batch, const std::vecto
   std::vector<int64_t> dims = is_batch ? std::vector<int64_t>() : batch;
   dims.insert(dims.end(), kind.begin(), std::ranges::find(kind, ragged));
   return dims;
-}
-
-std::vector<int64_t> FreeOf(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& terms) {
-  std::vector<int64_t> free = Sequence(shape.rank());
-  std::erase_if(free, [&](int64_t d) { return Contains(batch, d) || Contains(terms, d); });
-  return free;
 }
 
 // A dot for each group keeps the group's rows or terms. One dot is enough for ragged batches.
@@ -267,7 +260,7 @@ Instruction* ExpandRaggedDot(Instruction& inst) {
     return w.Add(Opcode::kDot, shape.WithType(type),
                  {AsOperand(w, a, inst.shape().type()), AsOperand(w, b, inst.shape().type())}, DotOf(attrs, group));
   };
-  const std::vector<int64_t> free = FreeOf(lhs.shape(), attrs.lhs_batch, attrs.lhs_contracting);
+  const std::vector<int64_t> free = FreeDimensions(lhs.shape().rank(), attrs.lhs_batch, attrs.lhs_contracting);
   const Shape& shape = inst.shape();
   if (is_sum) {
     const std::vector<int64_t> before = InFront(attrs.lhs_batch, attrs.lhs_contracting, ragged, false);

@@ -2,14 +2,13 @@
 // gather. {simple_only=true} expands only gathers of a single window.
 #include <algorithm>
 
+#include "ir/dimensions.h"
 #include "passes/expanders/windows.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 
 namespace hlo {
 namespace {
-
-bool Contains(const std::vector<int64_t>& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
 int64_t WindowsOf(const Shape& indices, int64_t index_vector_dim) {
   int64_t windows = 1;

@@ -3,14 +3,13 @@
 // scatters of elements that are too wide for atomic operations.
 #include <algorithm>
 
+#include "ir/dimensions.h"
 #include "passes/expanders/windows.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 
 namespace hlo {
 namespace {
-
-bool Contains(const std::vector<int64_t>& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
 class Expansion {
  public:

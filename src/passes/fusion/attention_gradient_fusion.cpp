@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/text.h"
+#include "ir/analysis/region.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "ir/region.h"
 #include "passes/fusion/regions.h"
 #include "passes/log_why.h"
 #include "passes/pass.h"

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/text.h"
-#include "ir/cost.h"
+#include "ir/analysis/cost.h"
+#include "ir/analysis/region.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "ir/region.h"
 #include "passes/fusion/regions.h"
 #include "passes/log_why.h"
 #include "passes/pass.h"

@@ -4,9 +4,9 @@
 #include <map>
 #include <unordered_map>
 
+#include "ir/analysis/running_fold.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "ir/running_fold.h"
 
 namespace hlo {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "ir/cost.h"
+#include "ir/analysis/cost.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"

@@ -5,7 +5,7 @@
 // instruction joins if the repeated computation takes less time than a launch and its memory traffic
 // (DeviceDescription).
 //
-// A reduce or running fold (ir/running_fold.h) is a root, or is read at the root's index through elementwise
+// A reduce or running fold (ir/analysis/running_fold.h) is a root, or is read at the root's index through elementwise
 // instructions, which run after it (ir/fusion.h, kInput).
 #include <algorithm>
 #include <iterator>
@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "base/text.h"
+#include "ir/analysis/running_fold.h"
 #include "ir/fusion.h"
 #include "ir/id_span.h"
 #include "ir/module.h"
 #include "ir/opcode_set.h"
-#include "ir/running_fold.h"
 #include "passes/fusion/body_reads.h"
 #include "passes/fusion/graph.h"
 #include "passes/pass.h"

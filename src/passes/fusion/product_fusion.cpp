@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/dimensions.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/opcode_set.h"
@@ -30,10 +31,7 @@ const Instruction* DotOf(const Instruction& launch) {
 // Number of elements along the free dimensions: the product's rows (or columns).
 int64_t FreeElements(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
   int64_t elements = 1;
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    const auto is_d = [&](int64_t other) { return other == d; };
-    if (std::ranges::none_of(batch, is_d) && std::ranges::none_of(contracting, is_d)) elements *= shape.dim(d);
-  }
+  for (const int64_t d : FreeDimensions(shape.rank(), batch, contracting)) elements *= shape.dim(d);
   return elements;
 }
 

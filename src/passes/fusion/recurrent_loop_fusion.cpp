@@ -1,13 +1,13 @@
 // Makes a loop of a recurrent network a region "block" if its weights fit the shared memory of a cluster of blocks, and
-// a model expects it to be faster (ir/recurrent_loop.h).
+// a model expects it to be faster (ir/analysis/recurrent_loop.h).
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "ir/analysis/recurrent_loop.h"
+#include "ir/analysis/trip_count.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "ir/recurrent_loop.h"
-#include "ir/trip_count.h"
 #include "passes/fusion/regions.h"
 #include "passes/log_why.h"
 #include "passes/pass.h"

@@ -5,10 +5,10 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "ir/analysis/region.h"
 #include "ir/attrs.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "ir/region.h"
 #include "ir/side_effects.h"
 
 namespace hlo {

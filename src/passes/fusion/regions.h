@@ -1,5 +1,5 @@
-// Groups of launches of one computation that shall become regions (ir/region.h). A strategy, another file in this
-// folder, joins them. A region that no planner or library takes runs kernel by kernel.
+// Groups of launches of one computation that shall become regions (ir/analysis/region.h). A strategy, another file in
+// this folder, joins them. A region that no planner or library takes runs kernel by kernel.
 #ifndef HLO_PASSES_FUSION_REGIONS_H_
 #define HLO_PASSES_FUSION_REGIONS_H_
 

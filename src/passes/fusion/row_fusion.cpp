@@ -11,10 +11,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ir/cost.h"
+#include "ir/analysis/cost.h"
+#include "ir/analysis/region.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "ir/region.h"
 #include "passes/fusion/regions.h"
 #include "passes/fusion/rows.h"
 #include "passes/log_why.h"

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "ir/dimensions.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 
@@ -48,10 +49,6 @@ bool LeavesRowDims(const Shape& to, const Shape& from, int64_t rows, IsUntouched
   return true;
 }
 
-bool Contains(const std::vector<int64_t>& values, int64_t value) {
-  return std::ranges::find(values, value) != values.end();
-}
-
 bool ReducesWithinRows(const Instruction& reduce, int64_t rows) {
   const Shape& from = reduce.operand(0).shape();
   const auto dims = RowDims(from, rows);
@@ -76,9 +73,7 @@ bool MultipliesByRows(const Instruction& dot, int64_t rows, bool lhs_has_rows) {
   const auto& attrs = dot.attrs<DotAttrs>();
   const Shape& lhs = dot.operand(0).shape();
   std::vector<int64_t> dimensions = attrs.lhs_batch;
-  for (int64_t d = 0; d < lhs.rank(); ++d) {
-    if (!Contains(attrs.lhs_batch, d) && !Contains(attrs.lhs_contracting, d)) dimensions.push_back(d);
-  }
+  for (const int64_t d : FreeDimensions(lhs.rank(), attrs.lhs_batch, attrs.lhs_contracting)) dimensions.push_back(d);
   const auto of_result = RowDims(dot.shape(), rows);
   if (!of_result || *of_result > std::ssize(dimensions)) return false;
   return !lhs_has_rows || KeepsRowDims(dot.shape(), lhs, rows, [&](int64_t d) { return dimensions[d]; });

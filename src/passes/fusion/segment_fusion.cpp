@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/text.h"
+#include "ir/analysis/region.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "ir/region.h"
 #include "passes/fusion/regions.h"
 #include "passes/fusion/walk.h"
 #include "passes/log_why.h"

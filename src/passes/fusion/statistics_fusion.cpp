@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "ir/channel_sum.h"
+#include "ir/analysis/channel_sum.h"
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
 #include "ir/module.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/analysis/running_fold.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "ir/running_fold.h"
 
 namespace hlo {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ir/dynamic_indices.h"
+#include "ir/analysis/dynamic_indices.h"
 #include "ir/module.h"
 #include "ir/opcode_set.h"
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "ir/dimensions.h"
 #include "ir/fusion.h"
 #include "passes/fusion/outline.h"
 #include "passes/pass.h"
@@ -28,10 +29,6 @@ Reach ReachOf(int64_t size, int64_t step, int64_t offset, int64_t limit) {
   const int64_t start = first * step + offset;
   const int64_t end = start >= limit ? first : std::min(size, first + (limit - 1 - start) / step + 1);
   return {first, std::max<int64_t>(0, end - first), start};
-}
-
-int64_t Product(const std::vector<int64_t>& sizes) {
-  return std::reduce(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
 void ForEachIndex(const std::vector<int64_t>& sizes, const std::function<void(const std::vector<int64_t>&)>& at) {

@@ -59,18 +59,6 @@ constexpr Rule kRules[] = {
 
 std::span<const Rule> DotDecomposerRules() { return kRules; }
 
-std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& batch,
-                                    const std::vector<int64_t>& contracting) {
-  std::vector<int64_t> free;
-  for (int64_t d = 0; d < rank; ++d) {
-    const auto holds = [d](const std::vector<int64_t>& list) {
-      return std::find(list.begin(), list.end(), d) != list.end();
-    };
-    if (!holds(batch) && !holds(contracting)) free.push_back(d);
-  }
-  return free;
-}
-
 bool IsBatchOfMatrices(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
   // Numbers dimensions larger than 1.
   std::vector<int64_t> position(shape.rank(), -1);

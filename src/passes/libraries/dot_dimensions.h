@@ -5,13 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "ir/dimensions.h"
 #include "ir/instruction.h"
 
 namespace hlo {
-
-// Neither batch nor contracting dimensions, ascending, as in the result.
-std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& batch,
-                                    const std::vector<int64_t>& contracting);
 
 // Whether libraries accept a row-major operand as a batch of matrices. Each group of dimensions must be contiguous in
 // memory, in the listed order. A batch dimension may be the most minor one only if each matrix is one element.

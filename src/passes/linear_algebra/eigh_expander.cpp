@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "base/text.h"
+#include "ir/analysis/matrix_loops.h"
 #include "ir/fusion.h"
-#include "ir/matrix_loops.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 

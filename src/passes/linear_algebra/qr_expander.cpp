@@ -2,8 +2,8 @@
 // columns, with LAPACK's conventions: H = 1 - tau v v^T, v is 1 at the diagonal and stored below it, Q = H1 H2 ... Hk.
 #include <algorithm>
 
+#include "ir/analysis/matrix_loops.h"
 #include "ir/fusion.h"
-#include "ir/matrix_loops.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "ir/matrix_loops.h"
+#include "ir/analysis/matrix_loops.h"
 #include "ir/source_line.h"
 
 namespace hlo {

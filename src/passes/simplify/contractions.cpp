@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/dynamic_indices.h"
+#include "ir/analysis/dynamic_indices.h"
+#include "ir/dimensions.h"
 #include "ir/module.h"
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
@@ -12,23 +13,13 @@ namespace hlo {
 namespace {
 namespace m = match;
 
-bool Contains(const std::vector<int64_t>& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
-
-std::vector<int64_t> FreeDims(const Shape& shape, const std::vector<int64_t>& batch,
-                              const std::vector<int64_t>& contracting) {
-  std::vector<int64_t> dims;
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (!Contains(batch, d) && !Contains(contracting, d)) dims.push_back(d);
-  }
-  return dims;
-}
 std::vector<int64_t> LhsFree(const Instruction& dot) {
   const auto& a = dot.attrs<DotAttrs>();
-  return FreeDims(dot.operand(0).shape(), a.lhs_batch, a.lhs_contracting);
+  return FreeDimensions(dot.operand(0).shape().rank(), a.lhs_batch, a.lhs_contracting);
 }
 std::vector<int64_t> RhsFree(const Instruction& dot) {
   const auto& a = dot.attrs<DotAttrs>();
-  return FreeDims(dot.operand(1).shape(), a.rhs_batch, a.rhs_contracting);
+  return FreeDimensions(dot.operand(1).shape().rank(), a.rhs_batch, a.rhs_contracting);
 }
 
 bool IsPlainDot(const Instruction& inst) {
@@ -122,7 +113,7 @@ Result<Instruction*> DotToReduce(Instruction& inst, const PassContext&) {
   for (size_t i = 0; i < of.lhs_batch.size(); ++i) places[of.rhs_batch[i]] = of.lhs_batch[i];
   for (size_t i = 0; i < of.lhs_contracting.size(); ++i) places[of.rhs_contracting[i]] = of.lhs_contracting[i];
   std::vector<int64_t> kept = of.lhs_batch;
-  const std::vector<int64_t> free = FreeDims(a.shape(), of.lhs_batch, of.lhs_contracting);
+  const std::vector<int64_t> free = FreeDimensions(a.shape().rank(), of.lhs_batch, of.lhs_contracting);
   kept.insert(kept.end(), free.begin(), free.end());
   if (!std::ranges::is_sorted(places) || !std::ranges::is_sorted(kept)) return nullptr;
   Instruction* product = Step(inst, Opcode::kMultiply, a.shape(), {&a, BroadcastTo(inst, a.shape(), v, places)});

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/dynamic_indices.h"
+#include "ir/analysis/dynamic_indices.h"
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
 #include "passes/simplify/values.h"

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "interp/contraction.h"
+#include "ir/dimensions.h"
 #include "ir/module.h"
 #include "ir/reducer.h"
 #include "passes/match.h"
@@ -13,8 +14,6 @@
 namespace hlo {
 namespace {
 namespace m = match;
-
-bool Contains(const std::vector<int64_t>& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
 Computation* ReducerOf(const Instruction& inst) {
   return inst.Is(Opcode::kReduce) ? inst.attrs<ReduceAttrs>().to_apply : inst.attrs<ReduceWindowAttrs>().to_apply;

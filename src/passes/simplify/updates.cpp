@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/dynamic_indices.h"
+#include "ir/analysis/dynamic_indices.h"
+#include "ir/dimensions.h"
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
 #include "passes/simplify/values.h"
@@ -272,8 +273,6 @@ Result<Instruction*> GatherOfFew(Instruction& inst, const PassContext&) {
   }
   return result;
 }
-
-bool Contains(const std::vector<int64_t>& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
 Result<Instruction*> GatherOfPad(Instruction& inst, const PassContext&) {
   Instruction& pad = inst.operand(0);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/dimensions.h"
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
 #include "passes/simplify/values.h"
@@ -9,11 +10,6 @@
 namespace hlo {
 namespace {
 namespace m = match;
-
-bool Contains(const std::vector<int64_t>& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
-int64_t Product(std::span<const int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
-}
 
 const std::vector<SliceDim>& SliceDims(const Instruction& slice) { return slice.attrs<SliceAttrs>().slice.dims; }
 

@@ -8,7 +8,7 @@
 
 #include "gpu/runtime/prepare.h"
 #include "gpu/runtime/values.h"
-#include "ir/cost.h"
+#include "ir/analysis/cost.h"
 
 namespace hlo::gpu {
 namespace {

@@ -11,9 +11,9 @@
 #include "gpu/libraries/onednn.h"
 #include "gpu/libraries/open.h"
 #include "gpu/runtime/prepare.h"
+#include "ir/analysis/region.h"
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
-#include "ir/region.h"
 #include "ir/text/printer.h"
 
 namespace hlo::gpu {
