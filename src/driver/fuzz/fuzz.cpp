@@ -11,11 +11,11 @@
 #include "driver/run/experiment.h"
 #include "driver/run/oracles.h"
 #include "driver/run/pass_check.h"
+#include "driver/run/pass_segments.h"
 #include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
 #include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
-#include "judge/pass_segments.h"
 #include "judge/reach/reach_search.h"
 #include "parser/parser.h"
 #include "passes/sharding/propagation.h"
@@ -148,8 +148,10 @@ void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome*
 void CheckPartition(Experiment experiment, FuzzOutcome* outcome) {
   const auto report = Run(experiment);
   if (!report) return AddError(report.error(), "partition", outcome);
-  if (!report->partition) {
-    outcome->unsupported.push_back(Str("partition: ", Join(report->notes, "; ")));
+  const bool is_judged = report->partition && report->partition->verdict != Verdict::kUnsupported;
+  if (!is_judged) {
+    const std::string why = report->partition ? report->partition->text : Join(report->notes, "; ");
+    outcome->unsupported.push_back(Str("partition: ", why));
     return;
   }
   const std::string& text = report->partition->text;

@@ -13,6 +13,7 @@
 #include "ir/device_groups.h"
 #include "ir/frontend_attributes.h"
 #include "ir/mesh/shardy_text.h"
+#include "ir/mesh/unpartitioned.h"
 
 namespace hlo {
 namespace {
@@ -190,6 +191,10 @@ std::string CollectivesText(const CollectiveReport& report, const CollectiveRepo
   std::string out = Str(report.module->source->name(), ": ", report.module->name(), "\n");
   if (against != nullptr) out += Str("against ", against->module->source->name(), ": ", against->module->name(), "\n");
   if (report.topology) out += Str("on ", report.topology->Text(), "\n");
+  if (SplitsArrays(*report.module)) {
+    out += Str("The module is not partitioned, so the collectives of its shardings do not exist yet. To see them:\n",
+               "  hlo opt --passes=spmd-partitioner ", report.module->source->name(), " | hlo inspect collectives -\n");
+  }
   if (report.rows.empty() && (against == nullptr || against->rows.empty())) return out + "There are no collectives.\n";
   out += "\n" + (against == nullptr ? SumsTable(report) : ComparedTable(report, *against));
   for (const Instruction* loop : report.unknown_loops)

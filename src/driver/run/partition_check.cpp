@@ -145,6 +145,11 @@ struct Judged {
   bool rests_on_roundings = false;  // Roundings explain a difference, or the verdict is open: a value may be wrong.
 };
 
+Status NotJudged(const Module& input, std::string why, RunReport* report) {
+  report->partition = {.verdict = Verdict::kUnsupported, .devices = DevicesOf(input), .text = std::move(why)};
+  return {};
+}
+
 class PartitionCheck {
  public:
   PartitionCheck(Experiment& experiment, const Module& input, const RunArguments& arguments, const Literal& expected)
@@ -158,20 +163,15 @@ class PartitionCheck {
       if (planted.fault == Str("pass:", Fault())) planted.times += passes.planted;
     }
     for (const std::string& note : passes.notes) report->notes.push_back(Str("partitioning: ", note));
-    if (!module) {
-      report->notes.push_back(Str("not partitioned: ", TextOf(module.error())));
-      return {};
-    }
-    if (const std::string why = WhyTooLarge(**module); !why.empty()) {
-      report->notes.push_back(Str("the partitioned program was not judged: ", why));
-      return {};
-    }
+    if (!module) return NotJudged(input_, Str("not partitioned: ", TextOf(module.error())), report);
+    if (const std::string why = WhyTooLarge(**module); !why.empty()) return NotJudged(input_, why, report);
     const CollectiveReport collectives = CollectivesOf(**module);
     Judged judged = TRY(Judge(**module));
     std::optional<Culprit> culprit;
     if (judged.rests_on_roundings) culprit = TRY(ProvenFault(passes.runs, judged));
     report->partition = {.verdict = judged.verdict,
-                         .devices = input_.header.replica_count * input_.header.num_partitions,
+                         .devices = DevicesOf(input_),
+                         .ran = true,
                          .collectives = collectives.all.runs,
                          .bytes = collectives.all.bytes,
                          .text = judged.text};
@@ -498,6 +498,8 @@ Status JudgePartition(Experiment& experiment, RunReport* report) {
 }
 
 std::string ToString(const PartitionSummary& partition) {
+  if (!partition.ran)
+    return Str(VerdictText(partition.verdict, partition.text), "  ", Counted(partition.devices, "device"));
   const std::string devices =
       Str(Counted(partition.devices, "device"), ": ", HumanCount(partition.collectives),
           partition.collectives == 1 ? " collective, " : " collectives, ", HumanBytes(partition.bytes), " a device");

@@ -192,8 +192,9 @@ struct DataflowSummary {
 };
 
 struct PartitionSummary {
-  Verdict verdict = Verdict::kMatch;  // kUnsupported if there are no whole results to compare.
+  Verdict verdict = Verdict::kMatch;  // kUnsupported if there is no partitioned program, or nothing to compare it with.
   int64_t devices = 0;
+  bool ran = false;        // Whether the partitioned program ran.
   double collectives = 0;  // Executions on one device.
   double bytes = 0;        // Received by one device.
   std::string text;        // How the results agree or differ, or why the verdict is open.

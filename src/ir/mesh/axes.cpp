@@ -327,6 +327,14 @@ Result<ArraySplit> Axes::Read(const Sharding& sharding, int64_t rank) const {
   return split;
 }
 
+AxisSet Axes::ReplicatedIn(const Sharding& sharding) const {
+  const DeviceOrder* order = sharding.kind == ShardingKind::kNamed ? OrderOf(sharding) : nullptr;
+  if (order == nullptr || DevicesOf(*order) != devices_) return {};
+  const auto digits = DigitsOf(*sharding.named, InPositions(*order));
+  const auto atoms = digits ? AtomsAt(digits->replicated) : std::nullopt;
+  return atoms ? AxisSet::Of(*atoms) : AxisSet();
+}
+
 Sharding Axes::Write(const ArraySplit& split) const {
   if (split.only_device) return {.kind = ShardingKind::kMaximal, .device = *split.only_device};
   std::vector<int64_t> dims, sizes, permutation;

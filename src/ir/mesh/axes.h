@@ -101,6 +101,8 @@ class Axes {
   // Errors (A028): the sharding is for another rank or number of devices, its tiles are not made of atoms, or it is
   // unknown or a tuple.
   Result<ArraySplit> Read(const Sharding& sharding, int64_t rank) const;
+  // The atoms that a named sharding states as replicated, which no dimension may get.
+  AxisSet ReplicatedIn(const Sharding& sharding) const;
   // The tiled sharding in XLA's normal form. Read returns the same split for it.
   Sharding Write(const ArraySplit& split) const;
 

@@ -46,6 +46,12 @@ class Scanner {
     int64_t value = 0;
     return ParseInt(Cut(size), &value) ? std::optional(value) : std::nullopt;
   }
+  // Keeps the first reason why the text cannot be read. Returns false.
+  bool Refuse(std::string why) {
+    if (why_.empty()) why_ = std::move(why);
+    return false;
+  }
+  const std::string& why() const { return why_; }
   template <class F>
   bool List(std::string_view end, F&& item) {
     if (Accept(end)) return true;
@@ -65,6 +71,7 @@ class Scanner {
     return text;
   }
   std::string_view left_;
+  std::string why_;
 };
 
 // Reads ["x"=2, "y"=4], device_ids=[3, 2, 1, 0]>.
@@ -129,7 +136,7 @@ bool ReadAxis(Scanner& in, const Mesh& mesh, std::vector<AxisRef>& axes) {
   const auto name = in.Quoted();
   if (!name) return false;
   const auto axis = std::ranges::find(mesh.axes, *name, &MeshAxis::name);
-  if (axis == mesh.axes.end()) return false;
+  if (axis == mesh.axes.end()) return in.Refuse(Str("the mesh has no axis \"", *name, '"'));
   AxisRef ref = {axis - mesh.axes.begin()};
   if (in.Accept(":")) {
     if (!in.Accept("(")) return false;
@@ -138,7 +145,7 @@ bool ReadAxis(Scanner& in, const Mesh& mesh, std::vector<AxisRef>& axes) {
     const auto size = in.Int();
     if (!size || *before < 1 || *size < 1 || *before > axis->size || *size > axis->size ||
         axis->size % (*before * *size) != 0)
-      return false;
+      return in.Refuse(Str("the axis \"", *name, "\" of size ", axis->size, " has no such part"));
     ref.before = *before;
     ref.size = *size;
   }
@@ -155,6 +162,8 @@ bool ReadDim(Scanner& in, const Mesh& mesh, NamedSharding::Dim& dim, int64_t& pr
     return true;
   });
   if (!fine || !in.Accept("p")) return fine;
+  if (dim.axes.empty() && !dim.open)
+    return in.Refuse("a closed dimension without axes has a priority, but nothing to propagate");
   const auto stated = in.Int();
   priority = stated.value_or(0);
   return stated.has_value();
@@ -166,7 +175,7 @@ bool ReadOne(Scanner& in, std::string_view meshes, ShardySharding& read) {
   if (in.Accept("@")) {
     const auto name = in.Name();
     auto mesh = name ? FindMesh(*name, meshes) : std::nullopt;
-    if (!mesh) return false;
+    if (!mesh) return in.Refuse(name ? Str("the header has no readable mesh @", *name) : "it has no name of a mesh");
     sharding.mesh = std::move(*mesh);
   } else if (!in.Accept("mesh<") || !ReadMesh(in, sharding.mesh)) {
     return false;
@@ -201,16 +210,21 @@ std::vector<Mesh> ReadShardyMeshes(std::string_view text) {
   return meshes;
 }
 
-std::optional<std::vector<ShardySharding>> ReadShardySharding(std::string_view text, std::string_view meshes) {
+std::optional<std::vector<ShardySharding>> ReadShardySharding(std::string_view text, std::string_view meshes,
+                                                              std::string* why) {
   Scanner in(text);
   std::vector<ShardySharding> shardings;
+  const auto refused = [&] {
+    if (why != nullptr) *why = in.why();
+    return std::nullopt;
+  };
   if (in.Accept("#sdy.sharding<")) {
-    if (!ReadOne(in, meshes, shardings.emplace_back()) || !in.AtEnd()) return std::nullopt;
+    if (!ReadOne(in, meshes, shardings.emplace_back()) || !in.AtEnd()) return refused();
     return shardings;
   }
   if (!in.Accept("#sdy.sharding_per_value<") || !in.Accept("[")) return std::nullopt;
   const bool fine = in.List("]", [&] { return in.Accept("<") && ReadOne(in, meshes, shardings.emplace_back()); });
-  if (!fine || !in.Accept(">") || !in.AtEnd()) return std::nullopt;
+  if (!fine || !in.Accept(">") || !in.AtEnd()) return refused();
   return shardings;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,8 +31,10 @@ struct ShardySharding {
   // By dimension: 1 for {"x"}p1. Propagation begins with the dimensions of priority 0. Empty if all have priority 0.
   std::vector<int64_t> priorities;
 };
-// A sharding for each value. `meshes` defines the @names. nullopt for other texts.
-std::optional<std::vector<ShardySharding>> ReadShardySharding(std::string_view text, std::string_view meshes);
+// A sharding for each value. `meshes` defines the @names. nullopt for other texts, then with the reason in `why`, or ""
+// if the grammar has no such text.
+std::optional<std::vector<ShardySharding>> ReadShardySharding(std::string_view text, std::string_view meshes,
+                                                              std::string* why = nullptr);
 
 // The names in #sdy<manual_axes{"x", "y"}>, or nullopt for other texts.
 std::optional<std::vector<std::string_view>> ReadShardyAxes(std::string_view text);

@@ -49,10 +49,11 @@ void WarnOfUnreadText(Findings& findings, const Instruction& inst) {
   const auto meshes = FrontendAttribute(findings.module().header.frontend_attributes, kShardyMeshes);
   for (const char* const name : {kShardySharding, kShardyInShardings, kShardyOutShardings}) {
     const auto text = FrontendAttribute(inst, name);
-    if (!text || ReadShardySharding(*text, meshes.value_or(""))) continue;
+    std::string why;
+    if (!text || ReadShardySharding(*text, meshes.value_or(""), &why)) continue;
     findings.Add(inst,
                  ErrorAtAttribute(inst, "frontend_attributes", "W018",
-                                  Str(name, " is ignored, because it cannot be read with the meshes of the header")));
+                                  Str(name, " is ignored, because ", why.empty() ? "its text cannot be read" : why)));
   }
 }
 

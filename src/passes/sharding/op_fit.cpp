@@ -141,7 +141,7 @@ class Fitting {
     const Factor& factor = rule_.factors[f];
     const bool is_even = factor.size % parts == 0;
     if (!factor.windows.empty()) return is_even && IsAlone(f) && HasHalos(factor, parts);
-    if (!factor.reducer) return is_even && inst_.Is(Opcode::kReduce);
+    if (!factor.reducer) return inst_.Is(Opcode::kReduce);
     return ReductionOf(factor) && (is_even || NeutralElementOf(inst_));
   }
 

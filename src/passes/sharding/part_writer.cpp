@@ -128,13 +128,13 @@ Result<Instruction*> PartWriter::WithIdentity(Instruction& value, Opcode reducer
   return &Select(Everywhere(is_first, value.shape()), value, neutral);
 }
 
-Instruction& PartWriter::WithoutPadding(Instruction& part, int64_t dim, int64_t size, const Literal& padding,
+Instruction& PartWriter::WithoutPadding(Instruction& part, int64_t dim, int64_t size, Instruction& padding,
                                         const Atoms& atoms) {
   const int64_t own = part.shape().dim(dim);
   const PrimitiveType type = IndexType(own * axes_.SizeOf(atoms));
   Instruction& numbers = Numbered(type, own, Linear(type, 0, own, atoms));
   Instruction& is_row = Compare(numbers, ComparisonDirection::kLt, Everywhere(Scalar(type, size), numbers.shape()));
-  return Select(Along(is_row, dim, part.shape()), part, Everywhere(to_.AddConstant(padding), part.shape()));
+  return Select(Along(is_row, dim, part.shape()), part, Everywhere(padding, part.shape()));
 }
 
 // ---- Windows --------------------------------------------------------------------------------------------------------

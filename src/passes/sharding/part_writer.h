@@ -48,7 +48,7 @@ class PartWriter {
   // `value` on the devices with the first part, the identity of `reducer` on all others.
   Result<Instruction*> WithIdentity(Instruction& value, Opcode reducer, const Atoms& atoms);
   // Replaces rows that lie behind the last row of the whole array, which has `size` rows.
-  Instruction& WithoutPadding(Instruction& part, int64_t dim, int64_t size, const Literal& padding, const Atoms& atoms);
+  Instruction& WithoutPadding(Instruction& part, int64_t dim, int64_t size, Instruction& padding, const Atoms& atoms);
 
   // The rows that the windows of the device's part read. `padding` is the value of rows outside of the whole. It may be
   // null if `halo` is not masked.

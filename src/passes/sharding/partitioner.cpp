@@ -16,6 +16,7 @@
 #include "ir/side_effects.h"
 #include "passes/sharding/halo.h"
 #include "passes/sharding/propagation.h"
+#include "passes/sharding/region_border.h"
 #include "passes/sharding/value_classes.h"
 
 namespace hlo {
@@ -42,11 +43,6 @@ Literal FirstNumber(const Literal& array) {
   Literal element(Shape(array.shape().type(), {}));
   std::copy_n(array.raw(), element.byte_size(), element.mutable_raw());
   return element;
-}
-
-bool IsRegionBorder(const Instruction& inst) {
-  const Marker marker = MarkerOf(inst);
-  return marker == Marker::kShard || marker == Marker::kWhole;
 }
 
 // Refuses an unreduced sharding: all devices would give the whole value as their term of the sum.
@@ -82,30 +78,6 @@ ArraySplit EvenAtBorder(const ArraySplit& split, AxisSet manual, const Shape& wh
     const bool is_even = whole.dim(dim) % axes.SizeOf(atoms) == 0;
     for (const uint8_t atom : atoms) {
       if (is_even || manual.Has(atom)) result.Append(dim, atom);
-    }
-  }
-  return result;
-}
-
-AxisSet ManualAtoms(const Instruction& border, const Axes& axes) {
-  const auto text = FrontendAttribute(border, kShardyManualAxes);
-  const auto names = text ? ReadShardyAxes(*text) : std::nullopt;
-  AxisSet manual;
-  for (size_t i = 0; names && i < axes.atoms().size(); ++i) {
-    const std::string_view name = axes.atoms()[i].name;
-    if (std::ranges::find(*names, name.substr(0, name.find(":("))) != names->end()) manual.Add(static_cast<int>(i));
-  }
-  return manual;
-}
-
-// The split of an array, as seen in a region where the axes `manual` are manual. The result gets the manual axes of
-// `like`, because propagation misses some values of a region.
-ArraySplit WithManual(const ArraySplit& split, AxisSet manual, const ArraySplit& like) {
-  ArraySplit result(split.rank());
-  result.manual = like.manual;
-  for (int64_t dim = 0; dim < split.rank(); ++dim) {
-    for (const uint8_t atom : split.AtomsOf(dim)) {
-      if (!manual.Has(atom)) result.Append(dim, atom);
     }
   }
   return result;
@@ -257,7 +229,13 @@ Result<Instruction*> Partitioner::Changed(Local& local, Instruction& value, cons
                  Str("each device would gather ", TextOf(array, whole, from, to, user),
                      ", beyond max_gather=", options_.max_gather)));
   }
-  if (plan->gathers_whole) gathered_.push_back({TextOf(array, whole, from, to, user), whole.ByteSize()});
+  // The text asks for the gather of a result or a copy.
+  const bool is_asked = &array == &user || user.Is(Opcode::kCopy) || IsRegionBorder(user);
+  if (is_gathered && (plan->gathers_whole || !is_asked)) {
+    const std::string& why = FactorsOf(user).why_whole;
+    gathered_.push_back(
+        {Str(TextOf(array, whole, from, to, user), why.empty() ? "" : ", because ", why), whole.ByteSize()});
+  }
   return &EmitReshard(value, user, *plan, axes_, local.digits, supply_);
 }
 
@@ -265,22 +243,6 @@ std::string Partitioner::TextOf(const Instruction& array, const Shape& whole, co
                                 const ArraySplit& to, const Instruction& user) const {
   return Str("'", array.name(), "' ", whole, " (", HumanBytes(static_cast<double>(whole.ByteSize())), ") for '",
              user.name(), "' (", user.opcode(), "): ", axes_.Text(from), " to ", axes_.Text(to));
-}
-
-// Notes operands that the op needs whole along a split dimension.
-void Partitioner::NoteGathers(const Instruction& inst, const FactorRule& rule, const OpFit& fit,
-                              std::span<const ArraySplit> operands) {
-  const auto is_whole = [&](uint16_t f) { return rule.factors[f].kind == FactorKind::kWhole; };
-  for (int64_t i = 0; i < inst.operand_count(); ++i) {
-    const ArraySplit &from = operands[i], &to = fit.operands[i];
-    for (int64_t dim = 0; dim < from.rank(); ++dim) {
-      if (from.AtomsOf(dim).empty() || !std::ranges::all_of(rule.operands[i][0][dim], is_whole)) continue;
-      const Instruction& array = inst.operand(i);
-      const std::string reason = rule.why_whole.empty() ? "" : Str(", because ", rule.why_whole);
-      gathered_.push_back({TextOf(array, array.shape(), from, to, inst) + reason, array.shape().ByteSize()});
-      break;
-    }
-  }
 }
 
 // ---- Instructions ---------------------------------------------------------------------------------------------------
@@ -330,32 +292,31 @@ Result<Instruction*> Partitioner::ControlFlow(Local& local, const Instruction& i
 // Inside a manual region an array is the device's part along the manual axes. Splits along other axes may differ from
 // those outside.
 Result<Instruction*> Partitioner::RegionBorder(Local& local, const Instruction& inst) {
-  const bool begins = MarkerOf(inst) == Marker::kShard;
-  const auto text = FrontendAttribute(inst, begins ? kShardyInShardings : kShardyOutShardings);
-  if (!text) return GspmdRegionBorder(local, inst);
-  const auto meshes = FrontendAttribute(inst.module().header.frontend_attributes, kShardyMeshes);
-  const auto stated = text ? ReadShardySharding(*text, meshes.value_or("")) : std::nullopt;
-  if (!stated || std::ssize(*stated) != inst.operand_count())
-    FAIL(
-        Refused(inst, Str("needs a sharding for each operand in ", begins ? kShardyInShardings : kShardyOutShardings)));
-  const AxisSet manual = ManualAtoms(inst, axes_);
+  const auto border = RegionBorderOf(inst, axes_);
+  if (!border) {
+    const bool is_shardy = FrontendAttribute(inst, kShardyInShardings) || FrontendAttribute(inst, kShardyOutShardings);
+    if (!is_shardy) return GspmdRegionBorder(local, inst);
+    FAIL(Refused(inst, Str("needs a sharding for each operand in ",
+                           MarkerOf(inst) == Marker::kShard ? kShardyInShardings : kShardyOutShardings)));
+  }
   std::vector<Instruction*> parts;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
-    Sharding sharding = {.kind = ShardingKind::kNamed};
-    sharding.named.Mutable() = (*stated)[i].named;
     const Instruction& operand = inst.operand(i);
     const Shape& result = inst.shape().IsTuple() ? inst.shape().element(i) : inst.shape();
-    const ArraySplit inside = begins ? TRY(SplitOf(inst, i)) : TRY(SplitOf(operand, 0));
-    const ArraySplit outside =
-        EvenAtBorder(TRY(axes_.Read(sharding, result.rank())), manual, begins ? operand.shape() : result, axes_);
-    const ArraySplit at_border = WithManual(outside, manual, inside);
-    if (begins) {
+    const ArraySplit of_operand = TRY(SplitOf(operand, 0)), of_result = TRY(SplitOf(inst, i));
+    const ArraySplit& inside = border->begins ? of_result : of_operand;
+    ArraySplit outside = EvenAtBorder(border->values[i].Outside(inside), border->manual,
+                                      border->begins ? operand.shape() : result, axes_);
+    ArraySplit at_border = WithoutAtoms(outside, border->manual);
+    outside.manual = (border->begins ? of_operand : of_result).manual;
+    at_border.manual = inside.manual;
+    if (border->begins) {
       Instruction& part = *TRY(InSplit(local, operand, outside, inst));
       parts.push_back(TRY(Changed(local, part, at_border, inside, result, inst, inst)));
     } else {
       Instruction& part =
           *TRY(Changed(local, *local.values.at(&operand), inside, at_border, operand.shape(), inst, inst));
-      parts.push_back(TRY(Changed(local, part, outside, TRY(SplitOf(inst, i)), result, inst, inst)));
+      parts.push_back(TRY(Changed(local, part, outside, of_result, result, inst, inst)));
     }
   }
   return inst.shape().IsTuple() ? &local.to.AddTuple(Operands(parts.begin(), parts.end())) : parts[0];
@@ -437,15 +398,18 @@ bool IsRotated(const ShuffleAttrs& attrs) {
 
 }  // namespace
 
-Status Partitioner::MaskPadding(PartWriter& writer, const Instruction& inst, const FactorRule& rule, int64_t f,
-                                const Atoms& atoms, std::vector<Instruction*>& operands) {
+Status Partitioner::MaskPadding(Local& local, PartWriter& writer, const Instruction& inst, const FactorRule& rule,
+                                int64_t f, const Atoms& atoms, std::vector<Instruction*>& operands) {
   const Factor& factor = rule.factors[f];
   if (factor.size % axes_.SizeOf(atoms) == 0) return {};
+  const std::optional<Literal> neutral = NeutralElementOf(inst);
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     for (int64_t dim = 0; dim < std::ssize(rule.operands[i][0]); ++dim) {
       const DimFactors& factors = rule.operands[i][0][dim];
       if (std::find(factors.begin(), factors.end(), f) == factors.end()) continue;
-      operands[i] = &writer.WithoutPadding(*operands[i], dim, factor.size, *NeutralElementOf(inst), atoms);
+      // A reduce that picks an element may use its initial values any number of times.
+      Instruction& padding = neutral ? local.to.AddConstant(*neutral) : *operands[inst.operand_count() / 2 + i];
+      operands[i] = &writer.WithoutPadding(*operands[i], dim, factor.size, padding, atoms);
     }
   }
   return {};
@@ -454,7 +418,7 @@ Status Partitioner::MaskPadding(PartWriter& writer, const Instruction& inst, con
 Status Partitioner::AdjustOperands(Local& local, PartWriter& writer, const Instruction& inst, const FactorRule& rule,
                                    int64_t f, const Atoms& atoms, std::vector<Instruction*>& operands) {
   const Factor& factor = rule.factors[f];
-  if (factor.kind == FactorKind::kSum) TRY(MaskPadding(writer, inst, rule, f, atoms, operands));
+  if (factor.kind == FactorKind::kSum) TRY(MaskPadding(local, writer, inst, rule, f, atoms, operands));
   for (const int64_t once : factor.used_once)
     operands[once] = TRY(writer.WithIdentity(*operands[once], *factor.reducer, atoms));
   if (factor.index && inst.Is(Opcode::kDynamicSlice)) {
@@ -547,7 +511,6 @@ Result<Instruction*> Partitioner::ComputedInParts(Local& local, const Instructio
   const std::vector<ArraySplit> wanted = TRY(SplitsOf(inst));
   TRY(CheckManual(inst, operand_splits, wanted));
   const OpFit fit = FitOp(inst, rule, operand_splits, wanted, axes_, plans_);
-  NoteGathers(inst, rule, fit, operand_splits);
   std::vector<Instruction*> operands;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     const Instruction& operand = inst.operand(i);

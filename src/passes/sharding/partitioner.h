@@ -31,8 +31,8 @@ class Partitioner {
   // collective makes. C040 for an array that is gathered whole and has more than max_gather bytes.
   Status Run();
 
-  // An array that each device gathers although no sharding says so: the user needs all of a split dimension, or the
-  // split can change in no other way.
+  // An array that each device gathers whole for an op, or because its split can change in no other way. Gathers that
+  // the text asks for are left out: of a result, of a copy that states a sharding, or at a border of a manual region.
   struct Gather {
     std::string text;  // "'x' f32[8,8] (256 B) for 'y' (sort): [{a}, {}] to [{}, {}]"
     int64_t bytes;
@@ -64,7 +64,7 @@ class Partitioner {
   // Changes the operands so that the op can compute its part along a split factor.
   Status AdjustOperands(Local& local, PartWriter& writer, const Instruction& inst, const FactorRule& rule,
                         int64_t factor, const Atoms& atoms, std::vector<Instruction*>& operands);
-  Status MaskPadding(PartWriter& writer, const Instruction& inst, const FactorRule& rule, int64_t factor,
+  Status MaskPadding(Local& local, PartWriter& writer, const Instruction& inst, const FactorRule& rule, int64_t factor,
                      const Atoms& atoms, std::vector<Instruction*>& operands);
   // Gathers the parts' results and reduces them with the op's own computation.
   Result<Instruction*> ReducedOverParts(Local& local, PartWriter& writer, const Instruction& inst, const OpFit& fit,
@@ -84,8 +84,6 @@ class Partitioner {
                                const Shape& whole, const Instruction& array, const Instruction& user);
   std::string TextOf(const Instruction& array, const Shape& whole, const ArraySplit& from, const ArraySplit& to,
                      const Instruction& user) const;
-  void NoteGathers(const Instruction& inst, const FactorRule& rule, const OpFit& fit,
-                   std::span<const ArraySplit> operands);
 
   Module& module_;
   const PartitioningOptions options_;

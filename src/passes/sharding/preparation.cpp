@@ -1,8 +1,17 @@
 // XLA's texts write a rotation and the choice of a row as slices.
 #include "passes/sharding/preparation.h"
 
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "ir/control_edges.h"
+#include "ir/mesh/axes.h"
+#include "ir/mesh/stated_shardings.h"
 #include "ir/module.h"
+#include "passes/sharding/value_classes.h"
 
 namespace hlo {
 namespace {
@@ -59,7 +68,93 @@ Instruction* AsDynamicSlice(Instruction& inst) {
   return &computation.AddLike(inst, Opcode::kSlice, inst.shape(), {&rows}, SliceAttrs{.slice = std::move(rest)});
 }
 
+bool HasOtherSplit(const std::vector<ArraySplit>& stated, const std::optional<ArraySplit>& own) {
+  return own && std::ranges::any_of(stated, [&](const ArraySplit& split) { return split != *own; });
+}
+
+// A copy, which has no sharding.
+Instruction& CopyOf(Instruction& value) {
+  return value.computation().AddLike(value, Opcode::kCopy, value.shape(), {&value});
+}
+
+// A root that only puts the results together, such as a tuple of the loop's values instead of the loop, with the
+// root's statement. Null for nested tuples.
+Instruction* SeparateRoot(Computation& entry) {
+  Instruction& root = entry.root();
+  if (root.Is(Opcode::kTuple)) return &root;
+  Instruction* made = nullptr;
+  if (root.shape().IsArray()) {
+    made = &CopyOf(root);
+  } else {
+    Operands elements;
+    for (int64_t i = 0; i < std::ssize(root.shape().elements()); ++i) {
+      if (!root.shape().element(i).IsArray()) return nullptr;
+      elements.push_back(&entry.AddGetTupleElement(root, i));
+    }
+    made = &entry.AddTuple(std::move(elements));
+  }
+  if (root.HasCommon()) {
+    made->mutable_common().sharding = std::exchange(root.mutable_common().sharding, {});
+    made->mutable_common().frontend_attributes = std::exchange(root.mutable_common().frontend_attributes, {});
+  }
+  entry.SetRoot(*made);
+  return made;
+}
+
 }  // namespace
+
+bool SeparateBorders(Module& module) {
+  const Axes axes = Axes::Of(module);
+  const ValueClasses classes(module);
+  const auto split_of = [&](const Instruction& inst, int64_t leaf, int64_t rank) -> std::optional<ArraySplit> {
+    const auto stated = StatedShardings(inst);
+    if (!stated[leaf] || stated[leaf]->sharding.kind == ShardingKind::kUnknown) return std::nullopt;
+    auto split = axes.Read(stated[leaf]->sharding, rank);
+    return split ? std::optional(std::move(*split)) : std::nullopt;
+  };
+  std::map<int, std::vector<ArraySplit>> stated;  // By class.
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->instructions()) {
+      int64_t leaf = 0;
+      ForEachLeaf(inst->shape(), [&](const ShapeIndex&, const Shape& shape) {
+        const int64_t number = leaf++;
+        if (!shape.IsArray()) return;
+        if (auto split = split_of(*inst, number, shape.rank()))
+          stated[classes.Of(*inst, number)].push_back(std::move(*split));
+      });
+    }
+  }
+  bool changed = false;
+  Computation& entry = module.entry();
+  for (Instruction* parameter : entry.parameters()) {
+    if (!parameter->shape().IsArray() || parameter->users().empty()) continue;
+    if (!HasOtherSplit(stated[classes.Of(*parameter, 0)], split_of(*parameter, 0, parameter->shape().rank()))) continue;
+    const std::vector<Instruction*> users(parameter->users().begin(), parameter->users().end());
+    Instruction& copy = CopyOf(*parameter);
+    for (Instruction* user : users) {
+      for (int64_t i = 0; i < user->operand_count(); ++i) {
+        if (&user->operand(i) == parameter) user->SetOperand(i, copy);
+      }
+    }
+    changed = true;
+  }
+  const Instruction& result = entry.root();
+  std::vector<int64_t> separate;  // Leaves of the result. Elements of the root may be tuples.
+  int64_t leaf = 0;
+  ForEachLeaf(result.shape(), [&](const ShapeIndex& index, const Shape& shape) {
+    const int64_t number = leaf++;
+    if (index.size() <= 1 && shape.IsArray() &&
+        HasOtherSplit(stated[classes.Of(result, number)], split_of(result, number, shape.rank())))
+      separate.push_back(index.empty() ? 0 : index[0]);
+  });
+  if (separate.empty()) return changed;
+  Instruction* const root = SeparateRoot(entry);
+  if (root == nullptr) return changed;
+  for (const int64_t i : separate) {
+    if (root->Is(Opcode::kTuple)) root->SetOperand(i, CopyOf(root->operand(i)));
+  }
+  return true;
+}
 
 bool PrepareForPropagation(Computation& computation) {
   Replacements gone;

@@ -64,6 +64,34 @@ std::vector<bool> FlagsOf(const PropagationFlags& flags, size_t count) {
   return values;
 }
 
+// By factor: whether the array has it.
+std::vector<bool> FactorsIn(const LeafFactors& leaf, size_t count) {
+  std::vector<bool> has(count, false);
+  for (const DimFactors& dim : leaf) {
+    for (const uint16_t factor : dim) has[factor] = true;
+  }
+  return has;
+}
+
+// An atom may split only one of the factors `in`. The heavier one gets it, then the first one. If not `aggressive`,
+// none gets it.
+AtomsByFactor WithoutConflicts(AtomsByFactor wanted, std::span<const int64_t> weight, const std::vector<bool>& in,
+                               bool aggressive) {
+  for (size_t f = 0; f < wanted.size(); ++f) {
+    for (size_t g = 0; g < wanted.size(); ++g) {
+      if (f == g || !in[f] || !in[g]) continue;
+      const auto shared = std::ranges::find_if(
+          wanted[f], [&](uint8_t atom) { return std::ranges::find(wanted[g], atom) != wanted[g].end(); });
+      if (shared == wanted[f].end()) continue;
+      if (!aggressive) wanted[g].resize(std::ranges::find(wanted[g], *shared) - wanted[g].begin());
+      if (!aggressive || weight[f] < weight[g] || (weight[f] == weight[g] && g < f))
+        wanted[f].resize(shared - wanted[f].begin());
+      else wanted[g].resize(std::ranges::find(wanted[g], *shared) - wanted[g].begin());
+    }
+  }
+  return wanted;
+}
+
 }  // namespace
 
 Propagation::Propagation(const Module& module)
@@ -99,6 +127,8 @@ void Propagation::ReadStated() {
 
 void Propagation::ReadStatedOf(const Instruction& inst) {
   const auto stated = StatedShardings(inst);
+  const bool is_border = inst.computation().IsEntry() && (inst.Is(Opcode::kParameter) || inst.IsRoot());
+  const std::vector<bool> allowed = is_border ? AllowedLeaves(inst) : std::vector<bool>(stated.size(), false);
   for (size_t leaf = 0; leaf < stated.size(); ++leaf) {
     State& state = states_[classes_.Of(inst, static_cast<int64_t>(leaf))];
     if (!stated[leaf] || !state.is_array) continue;
@@ -109,6 +139,8 @@ void Propagation::ReadStatedOf(const Instruction& inst) {
       misfits_.push_back(Str(WithPlace(inst), ": ", split.error().message()));
       continue;
     }
+    // XLA writes {replicated} for a result without a sharding if other results have one.
+    if (allowed[leaf] && stated[leaf]->by == StatedBy::kSharding && split->IsReplicated()) continue;
     if (split->only_device && !HasSideEffect(inst)) {
       misfits_.push_back(
           Str(WithPlace(inst), " states device ", *split->only_device, ", but all devices compute the value"));
@@ -126,6 +158,7 @@ void Propagation::ReadStatedOf(const Instruction& inst) {
     state.split = std::move(*split);
     state.stated_by = &inst;
     state.priorities = stated[leaf]->priorities;
+    state.replicated = axes_.ReplicatedIn(sharding);
     for (int64_t dim = 0; dim < state.split.rank(); ++dim)
       state.open[dim] = sharding.kind == ShardingKind::kNamed && dim < std::ssize(sharding.named->dims) &&
                         sharding.named->dims[dim].open;
@@ -138,30 +171,32 @@ std::string Propagation::ConflictText(const Instruction& ignored, const ArraySpl
              axes_.Text(split), " for the same value");
 }
 
+std::vector<bool> Propagation::AllowedLeaves(const Instruction& inst) const {
+  const ModuleHeader& header = module_.header;
+  const auto leaves = static_cast<size_t>(inst.shape().LeafCount());
+  if (inst.IsRoot()) return FlagsOf(header.propagation_to_output, leaves);
+  const std::vector<bool> allowed = FlagsOf(header.propagation_to_parameters, module_.entry().parameters().size());
+  return std::vector<bool>(leaves, allowed[inst.parameter_number()]);
+}
+
 // Unstated parameters and results of the entry stay whole, unless the header allows propagation to them.
 void Propagation::CloseBorders() {
-  const auto close = [&](const Instruction& inst, int64_t first, const PropagationFlags& flags, int64_t count) {
-    const std::vector<bool> allowed = FlagsOf(flags, count);
-    for (int64_t leaf = 0; leaf < count; ++leaf) {
-      State& state = states_[classes_.Of(inst, first + leaf)];
+  const auto close = [&](const Instruction& inst) {
+    const std::vector<bool> allowed = AllowedLeaves(inst);
+    for (size_t leaf = 0; leaf < allowed.size(); ++leaf) {
+      State& state = states_[classes_.Of(inst, static_cast<int64_t>(leaf))];
       if (state.stated_by == nullptr && !allowed[leaf]) state.open.assign(state.open.size(), false);
     }
   };
-  const ModuleHeader& header = module_.header;
-  const auto parameters = module_.entry().parameters();
-  const std::vector<bool> allowed = FlagsOf(header.propagation_to_parameters, parameters.size());
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    if (allowed[i]) continue;
-    close(*parameters[i], 0, {}, parameters[i]->shape().LeafCount());
-  }
-  const Instruction& root = module_.entry().root();
-  close(root, 0, header.propagation_to_output, root.shape().LeafCount());
+  for (const Instruction* parameter : module_.entry().parameters()) close(*parameter);
+  close(module_.entry().root());
 }
 
 // ---- Propagation ----------------------------------------------------------------------------------------------------
 
 void Propagation::AddOp(const Instruction& inst) {
   if (ValueClasses::TiesAll(inst)) return;
+  if (IsRegionBorder(inst)) return AddBorder(inst);
   Op op = {.inst = &inst, .rule = FactorsOf(inst), .tensors = {}, .level = LevelOf(inst)};
   if (op.rule.edges || op.rule.factors.empty()) return;
   ops_.push_back(std::move(op));
@@ -175,6 +210,21 @@ void Propagation::AddOp(const Instruction& inst) {
   };
   for (int64_t i = 0; i < inst.operand_count(); ++i) add(inst.operand(i), added.rule.operands[i]);
   add(inst, added.rule.result);
+}
+
+void Propagation::AddBorder(const Instruction& inst) {
+  auto border = RegionBorderOf(inst, axes_);
+  if (!border) return;
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    const Shape& result = inst.shape().IsTuple() ? inst.shape().element(i) : inst.shape();
+    const int of_operand = classes_.Of(inst.operand(i), 0), of_result = classes_.Of(inst, i);
+    const bool begins = border->begins;
+    borders_.push_back({.outside = begins ? of_operand : of_result,
+                        .inside = begins ? of_result : of_operand,
+                        .part = begins ? &result : &inst.operand(i).shape(),
+                        .manual = border->manual,
+                        .value = std::move(border->values[i])});
+  }
 }
 
 void Propagation::Run(int64_t* fuel) {
@@ -201,6 +251,13 @@ void Propagation::RunRound(int64_t* fuel) {
 
 bool Propagation::Sweep(int level, bool aggressive, bool backward, int64_t* fuel) {
   bool changed = false;
+  for (const Border& border : borders_) {
+    if (fuel != nullptr && *fuel <= 0) return false;
+    ++step_;
+    if (!StepBorder(border)) continue;
+    changed = true;
+    if (fuel != nullptr) --*fuel;
+  }
   for (size_t i = 0; i < ops_.size(); ++i) {
     Op& op = ops_[backward ? ops_.size() - 1 - i : i];
     if (op.level > level) continue;
@@ -223,20 +280,73 @@ bool Propagation::Step(Op& op, bool aggressive) {
   bool changed = SpreadManual(op);
   std::vector<AtomsByFactor> own;
   for (const Tensor& tensor : op.tensors) own.push_back(AtomsInRound(op, tensor));
-  const AtomsByFactor wanted = WantedByFactor(op, own, aggressive);
-  for (size_t i = 0; i < op.tensors.size(); ++i) changed |= Extend(op, op.tensors[i], own[i], wanted);
+  const Wanted wanted = WantedByFactor(op, own, aggressive);
+  // Two factors that want one atom conflict in the arrays that have both. Without `aggressive`, they conflict in all.
+  std::vector<bool> all(op.rule.factors.size(), true);
+  const AtomsByFactor common = aggressive ? AtomsByFactor() : WithoutConflicts(wanted.atoms, wanted.weight, all, false);
+  for (size_t i = 0; i < op.tensors.size(); ++i) {
+    const Tensor& tensor = op.tensors[i];
+    changed |=
+        Extend(op, tensor, own[i],
+               aggressive ? WithoutConflicts(wanted.atoms, wanted.weight, FactorsIn(*tensor.factors, all.size()), true)
+                          : common);
+  }
+  return changed;
+}
+
+bool Propagation::StepBorder(const Border& border) {
+  State &outside = states_[border.outside], &inside = states_[border.inside];
+  if (!outside.is_array || !inside.is_array || !border.value.stated.pending.empty()) return false;
+  bool changed = false;
+  const auto add_manual = [&](State& state, AxisSet manual) {
+    if ((manual - state.split.manual).empty()) return;
+    state.split.manual = state.split.manual | manual;
+    state.changed = step_;
+    changed = true;
+  };
+  // A region inside of another one is also manual along the axes of the outer one.
+  add_manual(inside, outside.split.manual | border.manual);
+  add_manual(outside, inside.split.manual - border.manual);
+  const ArraySplit stated_inside = WithoutAtoms(border.value.stated, border.manual);
+  for (int64_t dim = 0; dim < outside.split.rank(); ++dim) {
+    const std::span<const uint8_t> stated = border.value.stated.AtomsOf(dim), held = outside.split.AtomsOf(dim);
+    const int64_t size = border.part->dim(dim);
+    if (border.value.open[dim] && IsPrefix(stated, held)) {
+      Atoms wanted(stated_inside.AtomsOf(dim).begin(), stated_inside.AtomsOf(dim).end());
+      wanted.insert(wanted.end(), held.begin() + std::ssize(stated), held.end());
+      changed |= Append(inside, dim, wanted, size);
+    }
+    const ArraySplit wanted = border.value.Outside(inside.split);
+    changed |= Append(outside, dim, wanted.AtomsOf(dim),
+                      size * axes_.SizeOf(border.manual & AxisSet::Of(wanted.AtomsOf(dim))));
+  }
+  return changed;
+}
+
+bool Propagation::Append(State& state, int64_t dim, std::span<const uint8_t> wanted, int64_t size) {
+  const std::span<const uint8_t> own = state.split.AtomsOf(dim);
+  if (!state.open[dim] || !IsInRound(state, dim) || !IsPrefix(own, wanted)) return false;
+  int64_t parts = axes_.SizeOf(own);
+  bool changed = false;
+  for (const uint8_t atom : Atoms(wanted.begin() + std::ssize(own), wanted.end())) {
+    const AxisSet used = state.split.InDims() | state.split.manual | state.split.pending | state.replicated;
+    parts *= axes_.atoms()[atom].size;
+    if (used.Has(atom) || size % parts != 0) break;
+    state.split.Append(dim, atom);
+    state.changed = step_;
+    changed = true;
+  }
   return changed;
 }
 
 // If one value of an op is in a manual region, all are parts along the region's axes.
 bool Propagation::SpreadManual(const Op& op) {
-  if (MarkerOf(*op.inst) != Marker::kNone) return false;
   AxisSet manual;
   for (const Tensor& tensor : op.tensors) manual = manual | states_[tensor.state].split.manual;
   bool changed = false;
   for (const Tensor& tensor : op.tensors) {
     State& state = states_[tensor.state];
-    if (state.split.manual == manual || state.stated_by != nullptr) continue;
+    if (state.split.manual == manual || !(state.split.InDims() & manual).empty()) continue;
     state.split.manual = manual;
     state.changed = step_;
     changed = true;
@@ -244,10 +354,11 @@ bool Propagation::SpreadManual(const Op& op) {
   return changed;
 }
 
-AtomsByFactor Propagation::WantedByFactor(const Op& op, const std::vector<AtomsByFactor>& own, bool aggressive) const {
+Propagation::Wanted Propagation::WantedByFactor(const Op& op, const std::vector<AtomsByFactor>& own,
+                                                bool aggressive) const {
   const size_t count = op.rule.factors.size();
   AtomsByFactor wanted(count);
-  std::vector<int64_t> weight(count, 0);  // By factor: bytes of the largest array that is split along it.
+  std::vector<int64_t> weight(count, 0);
   for (size_t f = 0; f < count; ++f) {
     if (op.rule.factors[f].kind == FactorKind::kWhole) continue;
     for (size_t i = 0; i < own.size(); ++i) {
@@ -265,20 +376,7 @@ AtomsByFactor Propagation::WantedByFactor(const Op& op, const std::vector<AtomsB
       weight[f] = std::max(weight[f], bytes);
     }
   }
-  // An atom may split only one factor.
-  for (size_t f = 0; f < count; ++f) {
-    for (size_t g = 0; g < count; ++g) {
-      if (f == g) continue;
-      const auto shared = std::ranges::find_if(
-          wanted[f], [&](uint8_t atom) { return std::ranges::find(wanted[g], atom) != wanted[g].end(); });
-      if (shared == wanted[f].end()) continue;
-      if (!aggressive) wanted[g].resize(std::ranges::find(wanted[g], *shared) - wanted[g].begin());
-      if (!aggressive || weight[f] < weight[g] || (weight[f] == weight[g] && g < f))
-        wanted[f].resize(shared - wanted[f].begin());
-      else wanted[g].resize(std::ranges::find(wanted[g], *shared) - wanted[g].begin());
-    }
-  }
-  return wanted;
+  return {.atoms = std::move(wanted), .weight = std::move(weight)};
 }
 
 AtomsByFactor Propagation::AtomsInRound(const Op& op, const Tensor& tensor) const {
@@ -306,7 +404,7 @@ bool Propagation::Extend(const Op& op, const Tensor& tensor, const AtomsByFactor
                                               [&](uint16_t f) { return !own[f].empty(); });
       if (IsPrefix(has, wants) && !minor_is_split && factor.kind != FactorKind::kWhole) {
         for (const uint8_t atom : std::span(wants).subspan(has.size())) {
-          const AxisSet used = state.split.InDims() | state.split.manual | state.split.pending;
+          const AxisSet used = state.split.InDims() | state.split.manual | state.split.pending | state.replicated;
           const int64_t more_parts = parts * axes_.atoms()[atom].size;
           if (used.Has(atom) || !MaySplit(size, more_parts, factors.size() == 1)) break;
           parts = more_parts;

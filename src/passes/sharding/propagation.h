@@ -14,6 +14,7 @@
 #include "ir/mesh/unpartitioned.h"
 #include "ir/module.h"
 #include "passes/sharding/factor_atoms.h"
+#include "passes/sharding/region_border.h"
 #include "passes/sharding/value_classes.h"
 
 namespace hlo {
@@ -43,6 +44,7 @@ class Propagation {
     const Instruction* stated_by = nullptr;  // Null if no text states the split.
     std::vector<bool> open;                  // Indexed by dimension: whether atoms may be added.
     std::vector<int64_t> priorities;         // By dimension. Empty if all are 0.
+    AxisSet replicated;                      // Atoms that may not be added.
     int64_t changed = 0;                     // The step that changed it last.
   };
   // A leaf of an op's operand or result.
@@ -58,19 +60,37 @@ class Propagation {
     int level = 0;
     int64_t seen[2] = {-1, -1};  // By strategy (basic, aggressive): the step that last compared the tensors.
   };
+  // A value that enters or leaves a manual region.
+  struct Border {
+    int outside, inside;
+    const Shape* part;  // The shape inside.
+    AxisSet manual;
+    BorderValue value;
+  };
   using Atoms = std::vector<uint8_t>;
+  // The atoms that the values of an op want for each factor, and the bytes of the largest array that is split along it.
+  struct Wanted {
+    AtomsByFactor atoms;
+    std::vector<int64_t> weight;
+  };
 
   void ReadStated();
   void ReadStatedOf(const Instruction& inst);
+  // By leaf: whether the header lets propagation choose the split. For parameters and the root of the entry.
+  std::vector<bool> AllowedLeaves(const Instruction& inst) const;
   std::string ConflictText(const Instruction& ignored, const ArraySplit& its_split, const Instruction& used,
                            const ArraySplit& split) const;
   void CloseBorders();
   void AddOp(const Instruction& inst);
+  void AddBorder(const Instruction& inst);
   void RunRound(int64_t* fuel);
   bool Sweep(int level, bool aggressive, bool backward, int64_t* fuel);
   bool Step(Op& op, bool aggressive);
   bool SpreadManual(const Op& op);
-  AtomsByFactor WantedByFactor(const Op& op, const std::vector<AtomsByFactor>& own, bool aggressive) const;
+  bool StepBorder(const Border& border);
+  // Appends the atoms of `wanted` that are behind the dimension's own.
+  bool Append(State& state, int64_t dim, std::span<const uint8_t> wanted, int64_t size);
+  Wanted WantedByFactor(const Op& op, const std::vector<AtomsByFactor>& own, bool aggressive) const;
   // Whether the dimension takes part in the round. Others keep their atoms, which no op sees.
   bool IsInRound(const State& state, int64_t dim) const {
     return state.priorities.empty() || state.priorities[dim] <= round_;
@@ -83,6 +103,7 @@ class Propagation {
   ValueClasses classes_;
   std::vector<State> states_;
   std::vector<Op> ops_;  // Operands before users.
+  std::vector<Border> borders_;
   int64_t step_ = 0;
   int64_t round_ = 0;  // Dimensions of this priority and of lower numbers take part.
   std::vector<std::string> misfits_, conflicts_;

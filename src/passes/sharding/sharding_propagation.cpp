@@ -8,6 +8,7 @@
 #include "passes/pass.h"
 #include "passes/sharding/preparation.h"
 #include "passes/sharding/propagation.h"
+#include "passes/sharding/region_border.h"
 #include "passes/sharding/value_classes.h"
 
 namespace hlo {
@@ -26,14 +27,9 @@ Sharding ShardingOf(const Propagation& propagation, const Instruction& inst) {
   return {.kind = ShardingKind::kTuple, .leaves = std::move(leaves)};
 }
 
-// The marker's attributes say which part of the whole a device has.
-bool IsRegionBorder(const Instruction& inst) {
-  const Marker marker = MarkerOf(inst);
-  return marker == Marker::kShard || marker == Marker::kWhole;
-}
-
 bool WriteSharding(const Propagation& propagation, Instruction& inst) {
   bool changed = false;
+  // The attributes of a border say which part of the whole a device has.
   if (inst.HasCommon() && !inst.common().frontend_attributes.empty() && !IsRegionBorder(inst)) {
     const FrontendAttributes kept = WithoutEntries(inst.common().frontend_attributes, kShardyPrefix);
     changed = kept != inst.common().frontend_attributes;
@@ -87,6 +83,9 @@ bool ReplaceMarkers(Computation& computation) {
 Result<bool> PropagateShardings(Module& module, const PassContext& context) {
   if (!IsUnpartitioned(module) || Axes::Of(module).devices() <= 1) return false;
   bool changed = TakePartitionsOfShardings(module);
+  // Two calls of one computation may have different splits.
+  changed |= TRY(FindPass("flatten-call-graph")->function(module, {.device = context.device}));
+  changed |= SeparateBorders(module);
   for (Computation* computation : ComputationsOnArrays(module)) changed |= PrepareForPropagation(*computation);
   Propagation propagation(module);
   propagation.Run(context.fuel);

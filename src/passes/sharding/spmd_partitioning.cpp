@@ -20,7 +20,7 @@ Result<bool> PartitionProgram(Module& module, const PassContext& context) {
   for (const Partitioner::Gather& gather : gathered) VLOG(1, "gathered whole: ", gather.text);
   if (!gathered.empty()) {
     context.Note(Str("each device gathers ", Counted(std::ssize(gathered), "array"),
-                     " that no sharding states; the largest is ",
+                     " whole that no sharding states; the largest is ",
                      std::ranges::max_element(gathered, {}, &Partitioner::Gather::bytes)->text));
   }
   PlantPartitionFault(module, context.fault);
