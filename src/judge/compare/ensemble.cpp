@@ -508,12 +508,14 @@ EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal&
     } else if (std::isfinite(middle) && std::isfinite(actual)) {
       r = std::fabs(actual - middle) / s;
     } else {
-      // The result is accepted if a run is the same infinity, also NaN, or also finite.
-      const bool open = std::ranges::any_of(runs, [&](const Literal& run) {
+      // The result is accepted if the interpreter in the declared types, or a run, is the same infinity, also NaN, or
+      // also finite.
+      const auto is_alike = [&](const Literal& run) {
         const double other = run.GetDouble(i);
         if (std::isinf(actual)) return other == actual;
         return std::isfinite(other) == std::isfinite(actual) && std::isnan(other) == std::isnan(actual);
-      });
+      };
+      const bool open = (own != nullptr && is_alike(*own)) || std::ranges::any_of(runs, is_alike);
       r = open ? 0 : std::numeric_limits<double>::infinity();
     }
     if (std::isnan(r)) r = std::numeric_limits<double>::infinity();

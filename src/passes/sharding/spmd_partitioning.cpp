@@ -19,8 +19,8 @@ Result<bool> PartitionProgram(Module& module, const PassContext& context) {
   const std::vector<Partitioner::Gather>& gathered = partitioner.gathered();
   for (const Partitioner::Gather& gather : gathered) VLOG(1, "gathered whole: ", gather.text);
   if (!gathered.empty()) {
-    context.Note(Str("each device gathers ", Counted(std::ssize(gathered), "array"),
-                     " whole that no sharding states; the largest is ",
+    context.Note(Str("each device gathers ", Counted(std::ssize(gathered), "whole array"),
+                     " that no sharding states; the largest is ",
                      std::ranges::max_element(gathered, {}, &Partitioner::Gather::bytes)->text));
   }
   PlantPartitionFault(module, context.fault);
