@@ -3,7 +3,7 @@
 
     compare.py                                      # testdata/models/*.hlo
     compare.py gpt2_infer lstm_infer --threads 1
-    compare.py --interpreter --check --rounds 5 > bench/results/DATE.md
+    compare.py --interpreter --check --rounds 5 > interpreter.md
 
 Each round runs XLA:CPU and then hlokit, each in a new process, so that other load on the machine affects both. Figures
 are medians over the rounds. The last row is the geometric mean of the ratios. With six rounds or more, each ratio of run

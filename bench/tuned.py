@@ -2,7 +2,7 @@
 """Measures the gain of autotuning on this machine: modules with measured plans against the same modules without.
 
     tuned.py                                        # testdata/models/*.hlo
-    tuned.py ../shared/bench/cpu/*.hlo --rounds 3 > bench/results/DATE-tuned.md
+    tuned.py ../shared/bench/cpu/*.hlo --rounds 3 > tuned.md
     tuned.py FILE.hlo --level 4 --json tuned.json
 
 A module is tuned once, into a new lock file (`--autotune_cache`) and a new `--cache_dir`. `first start` is the time of

@@ -65,7 +65,7 @@ Cache& TheCache() {
 }
 
 // Kernels with the smallest shares of the run time are compiled with low effort, if these shares add up to at most this
-// sum. With low effort for all kernels, models are slower (bench/results/2026-11-23-kernel-compile.md).
+// sum. With low effort for all kernels, models are slower (bench/results/compile.md#choices-of-the-code-generator).
 constexpr double kUnnoticed = 0.01;
 
 std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const double> shares) {

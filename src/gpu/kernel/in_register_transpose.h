@@ -8,7 +8,7 @@
 namespace hlo::kernel {
 
 // The largest n: AVX-512 has 32 vector registers. Squares of 32 are faster than of 16, although a few vectors are
-// spilled (bench/results/2026-11-28-transposes.md).
+// spilled (bench/results/transposes.md#squares).
 constexpr int64_t kMostTransposed = 32;
 
 // `lines` are n integer vectors of n elements and at least 16 bytes, n a power of two. Element j of line i becomes

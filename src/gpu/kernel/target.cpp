@@ -102,7 +102,7 @@ Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& 
 constexpr std::string_view kLeftOut[] = {"Nary reassociation", "GPU Load and Store Vectorizer"};
 
 // The scheduler gains little, because instructions are in good order, and kernels contain nothing for the other passes.
-// Models are as fast without them (bench/results/2026-11-23-kernel-compile.md).
+// Models are as fast without them (bench/results/compile.md#choices-of-the-code-generator).
 constexpr std::string_view kLeftOutOnHost[] = {
     "Machine Instruction Scheduler",
     "Register Allocation Pass Scoring",

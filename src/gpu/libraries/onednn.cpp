@@ -34,7 +34,7 @@ int BinaryAlgorithm(EpilogueOp op) {
 LibraryAnswer NotTaken(std::string why) { return {nullptr, std::move(why)}; }
 
 // Version 2 with AVX2 does not pack rhs, and rows that are a multiple of 2 KiB apart share sets of the first-level
-// cache. Our kernel packs rhs and is faster from 32 rows on (bench/results/2026-11-26-cpu-2.md).
+// cache. Our kernel packs rhs and is faster from 32 rows on (bench/results/products.md#packed-products).
 bool IsSlowWithAvx2(const Api& api, const MatrixProduct& product) {
   constexpr int64_t kFloats = 2048 / 4, kLeastRows = 32;
   return !api.IsVersion3() && !MayUseAvx512() && product.m >= kLeastRows && product.rhs.column == 1 &&

@@ -64,7 +64,7 @@ class ProductInParts : public LibraryCall {
 
 std::vector<ProductPart> ProductPartsOf(const MatrixProduct& product) {
   // Smaller parts take hardly longer than their start. Larger products are not faster in parts
-  // (bench/results/2026-11-27-cpu-6.md).
+  // (bench/results/products.md#parts-of-a-product).
   constexpr double kLeastFlop = 1e6, kMostFlop = 1e9;
   const ProductPart whole = {{0, product.batch}, {0, product.m}, {0, product.n}};
   const double flop = Flop(product);

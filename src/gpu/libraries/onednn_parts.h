@@ -1,5 +1,5 @@
 // A matrix product as several calls of oneDNN, each on one of our threads. oneDNN's own threads sleep between calls,
-// and waking them takes as long as millions of operations (bench/results/2026-11-27-cpu-6.md).
+// and waking them takes as long as millions of operations (bench/results/products.md#parts-of-a-product).
 #ifndef HLO_GPU_LIBRARIES_ONEDNN_PARTS_H_
 #define HLO_GPU_LIBRARIES_ONEDNN_PARTS_H_
 

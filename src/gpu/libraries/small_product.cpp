@@ -106,7 +106,7 @@ class SmallProductCall : public LibraryCall {
 };
 
 // AVX2 code is faster than oneDNN 2.6 for 2 to 15 rows, which oneDNN computes with one thread
-// (bench/results/2026-11-28-cpu-3.md).
+// (bench/results/products.md#small-products).
 bool IsForAvx2(const MatrixProduct& product) {
   return product.m > 1 && product.m < 16 && product.n >= 2 * avx2::Simd::kTileColumns &&
          Flop(product) >= 2 * kFlopOfPiece;

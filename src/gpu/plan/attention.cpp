@@ -35,7 +35,7 @@ double SecondsOf(const AttentionSpace& space, const Instruction& dot, int64_t in
 }
 
 // The kernel's share of a library's rate. With matrix units, filling a panel of keys dominates
-// (bench/results/2026-11-26-gpu.md). With threads, filling takes about as long as the arithmetic of kLinesOfFilling
+// (bench/results/gpu.md). With threads, filling takes about as long as the arithmetic of kLinesOfFilling
 // lines (an estimate).
 double ShareOf(const KernelPlan& plan) {
   constexpr double kByUnits = 0.1, kByThreads = 0.3, kLinesOfFilling = 6;

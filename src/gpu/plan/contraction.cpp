@@ -179,7 +179,7 @@ PlanAnswer AnswerOf(const Candidate& candidate, KernelPlan plan) {
 // Whether our kernel is as fast as separate kernels for the operands and a library call, even if the library's
 // arithmetic took no time.
 bool IsWorthIt(const FusionBody& body, const Candidate& candidate, const DeviceDescription& device) {
-  // Our rate as a share of a library's, for bf16 products and convolutions (bench/results/2026-11-26-gpu.md).
+  // Our rate as a share of a library's, for bf16 products and convolutions (bench/results/gpu.md).
   constexpr double kOwnShare = 0.1;
   const ContractionSpace& space = *candidate.space;
   const int width = BitWidth(candidate.product->operand(0).shape().type());

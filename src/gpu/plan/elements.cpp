@@ -55,9 +55,8 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
 
 // Hosts transpose large arrays of 2- or 4-byte elements in squares along a strip of rows. A square's side is a cache
 // line, so each line is read and written once, and prefetchers can follow the rows. Except for short rows and few
-// columns, this is faster than tiles (bench/results/2026-11-27-transposes.md,
-// bench/results/2026-11-27-transposes-2.md). For processors that fetch lines in pairs, a square is two lines wide
-// (bench/results/2026-11-28-transposes.md).
+// columns, this is faster than tiles (bench/results/transposes.md#squares). For processors that fetch lines in pairs, a
+// square is two lines wide (bench/results/transposes.md#pairs-of-lines).
 constexpr int64_t kLineBytes = 64, kLinesStrip = 4096;
 
 // Elements of a line, 0 if squares of lines do not fit or are slower.
@@ -76,7 +75,7 @@ int64_t ElementsOfLines(const LoopSpace& space, const Staged& staged) {
 
 // A loop along long runs reads cache lines several times. It is faster than boxes if a run's lines stay in a core's own
 // cache, or if the arrays stay in the last-level cache and vectors load with stride 1, 2 or 4
-// (bench/results/2026-11-27-transposes-2.md).
+// (bench/results/transposes.md#small-dimensions).
 bool IsFasterAlongRuns(const LoopSpace& space) {
   constexpr int64_t kLongRun = 256, kOwnBytes = 256 << 10, kCacheBytes = 32 << 20;
   if (space.variables.empty() || space.minor().size < kLongRun) return false;

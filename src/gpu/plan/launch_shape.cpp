@@ -35,7 +35,7 @@ int64_t SplitsFor(int64_t groups, int64_t steps, int64_t least_steps, const Devi
 bool ReducesMinor(const ReductionSpace& space) { return space.minor().role == Role::kReduced; }
 
 // Columns of the transposed tile in which each thread reduces a row. 0 if a warp or block should reduce it. A host also
-// uses such tiles for longer rows whose length is not a multiple of 32 (bench/results/2026-11-27-reductions.md).
+// uses such tiles for longer rows whose length is not a multiple of 32 (bench/results/reductions.md#short-rows).
 int64_t TransposedColumns(const ReductionSpace& space, const DeviceDescription& device) {
   constexpr int64_t kShortRow = 64, kMostFolded = 256, kLanes = 32, kFoldedColumns = 16;
   const int64_t minor = space.minor().size;
@@ -50,7 +50,7 @@ int64_t TransposedColumns(const ReductionSpace& space, const DeviceDescription& 
 bool TransposesShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLanes = 64, kLanesOfGpu = 128, kMostBytes = 40 << 10;
   // A host's tile and its transpose should fit into the first-level cache beside the input
-  // (bench/results/2026-11-27-reductions.md).
+  // (bench/results/reductions.md#short-rows).
   constexpr int64_t kMostBytesOfHost = 8 << 10;
   const int64_t columns = TransposedColumns(space, device);
   if (columns == 0) return false;

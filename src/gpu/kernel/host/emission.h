@@ -22,7 +22,7 @@
 namespace hlo::kernel {
 
 // Loops over at most this many vectors with a short body are unrolled, so that slots become registers. Vectors in
-// memory mean more instructions and fewer loads in flight (bench/results/2026-11-27-cpu-6.md).
+// memory mean more instructions and fewer loads in flight (bench/results/reductions.md#partial-results).
 constexpr int64_t kVectorsWrittenOut = 8;
 
 class HostEmission {

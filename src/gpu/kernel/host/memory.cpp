@@ -120,7 +120,7 @@ void HostEmission::EmitLoadTransposed(const Instruction& load) {
 void HostEmission::EmitTransposeTile(const Instruction& turn) {
   const ArrayInfo& tile = kernel_.arrays[turn.imm];
   // A tile is transposed in squares of at most 32 bytes a side, because exchanging the halves of 64-byte registers in
-  // one more step is slower (bench/results/2026-11-26-cpu-3.md). If rows are whole cache lines, larger squares are
+  // one more step is slower (bench/results/transposes.md#squares). If rows are whole cache lines, larger squares are
   // faster, because each load then reads exactly one stored vector.
   const int64_t of_line = std::min<int64_t>(kMostTransposed, VectorBytes() / Bytes(tile.type));
   const bool in_lines = tile.pitch * Bytes(tile.type) % 64 == 0 && TileRows(tile) % of_line == 0;

@@ -119,8 +119,8 @@ int Interleave(const HostFacts& facts, const Region& body, int64_t elements, boo
   if (!IsWorthInterleaving(facts, body)) return 1;
   const int64_t vector = (masked_tails ? 64 : 32) / WidestInMemory(facts.kernel, body);
   const bool whole = elements % vector == 0;
-  // Four vectors that fit into the registers are faster for most long bodies (bench/results/2026-11-26-cpu-4.md). AVX2
-  // has half the registers, and gets two.
+  // Four vectors that fit into the registers are faster for most long bodies
+  // (bench/results/kernels.md#vectors-in-turn). AVX2 has half the registers, and gets two.
   constexpr int64_t kRegisters = 32;
   const Registers registers = masked_tails ? RegistersOf(body) : Registers();
   int interleave = masked_tails && registers.constants + 4 * registers.values <= kRegisters ? 4 : 2;

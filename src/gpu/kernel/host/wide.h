@@ -27,7 +27,7 @@ struct WidePlan {
   bool may_repeat = false;
   bool has_branch = false;  // Whether the body has a uniform branch, which LLVM's vectoriser does not support.
   // LLVM must not use masks, which would make accesses with gaps between lanes scalar (complex_mul in
-  // bench/results/2026-11-27-families.md).
+  // bench/results/families.md).
   bool has_gaps = false;
   // Indexed by value: its difference between adjacent lanes. 0: uniform. kOwnValue: not linear in the lane. A value
   // with a known stride is emitted as the first lane's scalar.
