@@ -106,29 +106,32 @@ Instruction* SeparateRoot(Computation& entry) {
 bool SeparateBorders(Module& module) {
   const Axes axes = Axes::Of(module);
   const ValueClasses classes(module);
-  const auto split_of = [&](const Instruction& inst, int64_t leaf, int64_t rank) -> std::optional<ArraySplit> {
+  const auto splits_of = [&](const Instruction& inst) {
+    std::vector<std::optional<ArraySplit>> splits;  // By leaf.
     const auto stated = StatedShardings(inst);
-    if (!stated[leaf] || stated[leaf]->sharding.kind == ShardingKind::kUnknown) return std::nullopt;
-    auto split = axes.Read(stated[leaf]->sharding, rank);
-    return split ? std::optional(std::move(*split)) : std::nullopt;
+    ForEachLeaf(inst.shape(), [&](const ShapeIndex&, const Shape& shape) {
+      const auto& own = stated[splits.size()];
+      const bool is_stated = own && shape.IsArray() && own->sharding.kind != ShardingKind::kUnknown;
+      const auto split = is_stated ? axes.Read(own->sharding, shape.rank()) : Result<ArraySplit>();
+      splits.push_back(is_stated && split ? std::optional(*split) : std::nullopt);
+    });
+    return splits;
   };
   std::map<int, std::vector<ArraySplit>> stated;  // By class.
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->instructions()) {
-      int64_t leaf = 0;
-      ForEachLeaf(inst->shape(), [&](const ShapeIndex&, const Shape& shape) {
-        const int64_t number = leaf++;
-        if (!shape.IsArray()) return;
-        if (auto split = split_of(*inst, number, shape.rank()))
-          stated[classes.Of(*inst, number)].push_back(std::move(*split));
-      });
+      if (!inst->HasCommon()) continue;
+      const auto splits = splits_of(*inst);
+      for (size_t leaf = 0; leaf < splits.size(); ++leaf) {
+        if (splits[leaf]) stated[classes.Of(*inst, static_cast<int64_t>(leaf))].push_back(*splits[leaf]);
+      }
     }
   }
   bool changed = false;
   Computation& entry = module.entry();
   for (Instruction* parameter : entry.parameters()) {
     if (!parameter->shape().IsArray() || parameter->users().empty()) continue;
-    if (!HasOtherSplit(stated[classes.Of(*parameter, 0)], split_of(*parameter, 0, parameter->shape().rank()))) continue;
+    if (!HasOtherSplit(stated[classes.Of(*parameter, 0)], splits_of(*parameter)[0])) continue;
     const std::vector<Instruction*> users(parameter->users().begin(), parameter->users().end());
     Instruction& copy = CopyOf(*parameter);
     for (Instruction* user : users) {
@@ -140,11 +143,11 @@ bool SeparateBorders(Module& module) {
   }
   const Instruction& result = entry.root();
   std::vector<int64_t> separate;  // Leaves of the result. Elements of the root may be tuples.
+  const auto of_result = splits_of(result);
   int64_t leaf = 0;
-  ForEachLeaf(result.shape(), [&](const ShapeIndex& index, const Shape& shape) {
+  ForEachLeaf(result.shape(), [&](const ShapeIndex& index, const Shape&) {
     const int64_t number = leaf++;
-    if (index.size() <= 1 && shape.IsArray() &&
-        HasOtherSplit(stated[classes.Of(result, number)], split_of(result, number, shape.rank())))
+    if (index.size() <= 1 && HasOtherSplit(stated[classes.Of(result, number)], of_result[number]))
       separate.push_back(index.empty() ? 0 : index[0]);
   });
   if (separate.empty()) return changed;

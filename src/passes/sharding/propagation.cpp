@@ -64,34 +64,6 @@ std::vector<bool> FlagsOf(const PropagationFlags& flags, size_t count) {
   return values;
 }
 
-// By factor: whether the array has it.
-std::vector<bool> FactorsIn(const LeafFactors& leaf, size_t count) {
-  std::vector<bool> has(count, false);
-  for (const DimFactors& dim : leaf) {
-    for (const uint16_t factor : dim) has[factor] = true;
-  }
-  return has;
-}
-
-// An atom may split only one of the factors `in`. The heavier one gets it, then the first one. If not `aggressive`,
-// none gets it.
-AtomsByFactor WithoutConflicts(AtomsByFactor wanted, std::span<const int64_t> weight, const std::vector<bool>& in,
-                               bool aggressive) {
-  for (size_t f = 0; f < wanted.size(); ++f) {
-    for (size_t g = 0; g < wanted.size(); ++g) {
-      if (f == g || !in[f] || !in[g]) continue;
-      const auto shared = std::ranges::find_if(
-          wanted[f], [&](uint8_t atom) { return std::ranges::find(wanted[g], atom) != wanted[g].end(); });
-      if (shared == wanted[f].end()) continue;
-      if (!aggressive) wanted[g].resize(std::ranges::find(wanted[g], *shared) - wanted[g].begin());
-      if (!aggressive || weight[f] < weight[g] || (weight[f] == weight[g] && g < f))
-        wanted[f].resize(shared - wanted[f].begin());
-      else wanted[g].resize(std::ranges::find(wanted[g], *shared) - wanted[g].begin());
-    }
-  }
-  return wanted;
-}
-
 }  // namespace
 
 Propagation::Propagation(const Module& module)
@@ -280,17 +252,8 @@ bool Propagation::Step(Op& op, bool aggressive) {
   bool changed = SpreadManual(op);
   std::vector<AtomsByFactor> own;
   for (const Tensor& tensor : op.tensors) own.push_back(AtomsInRound(op, tensor));
-  const Wanted wanted = WantedByFactor(op, own, aggressive);
-  // Two factors that want one atom conflict in the arrays that have both. Without `aggressive`, they conflict in all.
-  std::vector<bool> all(op.rule.factors.size(), true);
-  const AtomsByFactor common = aggressive ? AtomsByFactor() : WithoutConflicts(wanted.atoms, wanted.weight, all, false);
-  for (size_t i = 0; i < op.tensors.size(); ++i) {
-    const Tensor& tensor = op.tensors[i];
-    changed |=
-        Extend(op, tensor, own[i],
-               aggressive ? WithoutConflicts(wanted.atoms, wanted.weight, FactorsIn(*tensor.factors, all.size()), true)
-                          : common);
-  }
+  const AtomsByFactor wanted = WantedByFactor(op, own, aggressive);
+  for (size_t i = 0; i < op.tensors.size(); ++i) changed |= Extend(op, op.tensors[i], own[i], wanted);
   return changed;
 }
 
@@ -354,11 +317,10 @@ bool Propagation::SpreadManual(const Op& op) {
   return changed;
 }
 
-Propagation::Wanted Propagation::WantedByFactor(const Op& op, const std::vector<AtomsByFactor>& own,
-                                                bool aggressive) const {
+AtomsByFactor Propagation::WantedByFactor(const Op& op, const std::vector<AtomsByFactor>& own, bool aggressive) const {
   const size_t count = op.rule.factors.size();
   AtomsByFactor wanted(count);
-  std::vector<int64_t> weight(count, 0);
+  std::vector<int64_t> weight(count, 0);  // By factor: bytes of the largest array that is split along it.
   for (size_t f = 0; f < count; ++f) {
     if (op.rule.factors[f].kind == FactorKind::kWhole) continue;
     for (size_t i = 0; i < own.size(); ++i) {
@@ -376,7 +338,21 @@ Propagation::Wanted Propagation::WantedByFactor(const Op& op, const std::vector<
       weight[f] = std::max(weight[f], bytes);
     }
   }
-  return {.atoms = std::move(wanted), .weight = std::move(weight)};
+  // An atom may split only one factor. If each array chose its own one, as with Shardy, a step of fully sharded
+  // training would send twice the bytes.
+  for (size_t f = 0; f < count; ++f) {
+    for (size_t g = 0; g < count; ++g) {
+      if (f == g) continue;
+      const auto shared = std::ranges::find_if(
+          wanted[f], [&](uint8_t atom) { return std::ranges::find(wanted[g], atom) != wanted[g].end(); });
+      if (shared == wanted[f].end()) continue;
+      if (!aggressive) wanted[g].resize(std::ranges::find(wanted[g], *shared) - wanted[g].begin());
+      if (!aggressive || weight[f] < weight[g] || (weight[f] == weight[g] && g < f))
+        wanted[f].resize(shared - wanted[f].begin());
+      else wanted[g].resize(std::ranges::find(wanted[g], *shared) - wanted[g].begin());
+    }
+  }
+  return wanted;
 }
 
 AtomsByFactor Propagation::AtomsInRound(const Op& op, const Tensor& tensor) const {

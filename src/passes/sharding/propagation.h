@@ -68,11 +68,6 @@ class Propagation {
     BorderValue value;
   };
   using Atoms = std::vector<uint8_t>;
-  // The atoms that the values of an op want for each factor, and the bytes of the largest array that is split along it.
-  struct Wanted {
-    AtomsByFactor atoms;
-    std::vector<int64_t> weight;
-  };
 
   void ReadStated();
   void ReadStatedOf(const Instruction& inst);
@@ -90,7 +85,7 @@ class Propagation {
   bool StepBorder(const Border& border);
   // Appends the atoms of `wanted` that are behind the dimension's own.
   bool Append(State& state, int64_t dim, std::span<const uint8_t> wanted, int64_t size);
-  Wanted WantedByFactor(const Op& op, const std::vector<AtomsByFactor>& own, bool aggressive) const;
+  AtomsByFactor WantedByFactor(const Op& op, const std::vector<AtomsByFactor>& own, bool aggressive) const;
   // Whether the dimension takes part in the round. Others keep their atoms, which no op sees.
   bool IsInRound(const State& state, int64_t dim) const {
     return state.priorities.empty() || state.priorities[dim] <= round_;
