@@ -43,7 +43,6 @@ class PartTable {
   static Result<PartTable> Make(const Sharding& sharding, int64_t rank, int64_t devices);
 
   int64_t devices() const { return static_cast<int64_t>(tile_of_.size()); }
-  std::span<const int64_t> counts() const { return counts_; }
   bool IsCut() const;  // If false, each device holds the whole array.
   // Devices with the same tile hold the same part.
   const std::vector<int64_t>& TileOf(int64_t device) const { return tile_of_[device]; }

@@ -17,15 +17,14 @@ namespace {
 
 std::string_view AttributeOf(StatedBy by) { return by == StatedBy::kSharding ? "sharding" : "frontend_attributes"; }
 
-void WarnOfPadding(Findings& findings, const Instruction& inst, const Shape& leaf, const StatedSharding& stated) {
+void WarnOfPadding(Findings& findings, const Instruction& inst, const Shape& leaf, const StatedSharding& stated,
+                   const Axes& axes) {
   constexpr double kMostPadding = 0.1;
-  const auto table = PartTable::Make(stated.sharding, leaf.rank(), findings.module().header.num_partitions);
-  if (!table || leaf.NumElements() == 0) return;
-  const Shape part = table->LocalShape(leaf);
-  double elements = static_cast<double>(part.NumElements());
-  int64_t parts = 1;
-  for (const int64_t count : table->counts()) parts *= count;
-  elements *= static_cast<double>(parts);
+  const auto split = axes.Read(stated.sharding, leaf.rank());
+  if (!split || leaf.NumElements() == 0) return;
+  const Shape part = axes.LocalShape(leaf, *split);
+  const int64_t parts = axes.SizeOf(split->InDims());
+  const double elements = static_cast<double>(part.NumElements()) * static_cast<double>(parts);
   const double more = elements / static_cast<double>(leaf.NumElements()) - 1;
   if (more <= kMostPadding) return;
   findings.Add(inst, ErrorAtAttribute(inst, AttributeOf(stated.by), "W016",
@@ -72,7 +71,7 @@ void WarnOfShardings(Findings& findings) {
         const auto& own = stated[index];
         if (own && leaf.IsArray()) {
           if (!axes) axes = Axes::Of(module);
-          if (is_unpartitioned) WarnOfPadding(findings, *inst, leaf, *own);
+          if (is_unpartitioned) WarnOfPadding(findings, *inst, leaf, *own, *axes);
           WarnOfTwoStatements(findings, *inst, index, leaf, *own, *axes);
         }
         ++index;
