@@ -97,7 +97,7 @@ class ValuesOfRuns {
                      std::span<const gpu::LoopStep> loops) { return loops.empty() && wanted.contains(inst.id()); },
         .reads_operands = false,
         .observe = [&](const Instruction& inst, std::span<const gpu::LoopStep>, std::span<const Literal>,
-                       Literal output) -> Status {
+                       const Literal& output) -> Status {
           for (Value* value : wanted.at(inst.id())) {
             Literal own = value->element < 0 ? output : output.elements()[value->element];
             OwnBytes(own);  // Later steps may overwrite the bytes.

@@ -110,7 +110,8 @@ class Watch {
     for (const Instruction* operand : inst.operands()) {
       if (tainted[operand->id()]) return;
     }
-    // For a call, the instruction inside was found before.
+    // The instruction inside of a call was found before, or it is a constant.
+    if (inst.Is(kControl) || inst.Is(Opcode::kFusion)) return;
     finding = {&inst, step_, *place, loops_};
     if (mode == "fail") stop_ = true;
   }
@@ -180,9 +181,17 @@ class Watch {
 std::string_view NameOf(Oddity what) { return what == Oddity::kNan ? "NaN" : "infinite"; }
 
 // `noun` is "instruction" or "step".
-std::string FoundNone(Oddity what, std::string_view noun) {
-  return what == Oddity::kNan ? Str("--detect_nan: no ", noun, " made a NaN from operands without one")
-                              : Str("--detect_inf: no ", noun, " made an infinity from operands without one");
+std::string FoundNone(Oddity what, std::string_view noun, const Module& module) {
+  std::string text = what == Oddity::kNan
+                         ? Str("--detect_nan: no ", noun, " made a NaN from operands without one")
+                         : Str("--detect_inf: no ", noun, " made an infinity from operands without one");
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (inst->Is(Opcode::kConstant) && FindFirst(inst->literal(), what))
+        return Str(text, ", but the constant ", NameWithSource(*inst, module), " has one");
+    }
+  }
+  return text;
 }
 
 Result<Error> Explain(const Module& module, std::span<const Literal> args, InterpretOptions options,
@@ -256,7 +265,7 @@ Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> 
     const std::string& mode = what == Oddity::kNan ? watch.detect_nan : watch.detect_inf;
     const Finding* finding = watcher.FirstOf(what);
     if (finding == nullptr) {
-      if (mode != "none" && result) done.notes.push_back(FoundNone(what, "instruction"));
+      if (mode != "none" && result) done.notes.push_back(FoundNone(what, "instruction", module));
       continue;
     }
     Error error = TRY(Explain(module, args, options, *finding, what));
@@ -274,29 +283,14 @@ Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> 
 namespace {
 
 struct FoundStep {
-  const Instruction* step = nullptr;
+  const Instruction* step;
   ElementPlace place;
   std::string loops;
   std::vector<Literal> read;
 };
 
-Result<FoundStep> FindStep(gpu::Executable& executable, Oddity what) {
-  FoundStep found;
-  const auto has = [&](const Literal& value) { return FindFirst(value, what).has_value(); };
-  const gpu::Observer look = {
-      .wants = [&](const Instruction&, std::span<const gpu::LoopStep>) { return found.step == nullptr; },
-      .observe = [&](const Instruction& step, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
-                     const Literal& output) -> Status {
-        const std::optional<ElementPlace> place = FindFirst(output, what);
-        if (!place || std::ranges::any_of(inputs, has)) return {};
-        found = {&step, *place, LoopText(loops), KeptInputs(inputs)};
-        return {};
-      }};
-  TRY(executable.Execute({.observer = &look}));
-  return found;
-}
-
-Error ExplainStep(const FoundStep& found, const InterpretOptions& options, Oddity what) {
+// nullopt if the value comes from a constant inside of the step.
+std::optional<Error> ExplainStep(const FoundStep& found, const InterpretOptions& options, Oddity what) {
   const Instruction& step = *found.step;
   const std::unique_ptr<Module> alone = ExtractStep(step);
   const std::vector<Literal> arguments = ArgumentsOf(*alone, step, found.read);
@@ -304,6 +298,7 @@ Error ExplainStep(const FoundStep& found, const InterpretOptions& options, Oddit
   const WatchOptions watch = {.detect_nan = is_nan ? "fail" : "none", .detect_inf = is_nan ? "none" : "fail"};
   const auto ran = InterpretWatched(*alone, arguments, options, watch);
   const bool explained = !ran && ran.error().exit == ExitCode::kNo;
+  if (ran && FindFirst(ran->result, what)) return std::nullopt;
   const std::string index = IndexText(SubShape(step.shape(), found.place.leaf), found.place.linear);
   Error error = explained ? ran.error()
                           : ErrorAt(step, is_nan ? "N001" : "N002",
@@ -315,6 +310,23 @@ Error ExplainStep(const FoundStep& found, const InterpretOptions& options, Oddit
   return error;
 }
 
+// The first step that makes such a value.
+Result<std::optional<Error>> FindStep(gpu::Executable& executable, const InterpretOptions& options, Oddity what) {
+  std::optional<Error> found;
+  const auto has = [&](const Literal& value) { return FindFirst(value, what).has_value(); };
+  const gpu::Observer look = {.wants = [&](const Instruction&, std::span<const gpu::LoopStep>) { return !found; },
+                              .observe = [&](const Instruction& step, std::span<const gpu::LoopStep> loops,
+                                             std::span<const Literal> inputs, const Literal& output) -> Status {
+                                const std::optional<ElementPlace> place = FindFirst(output, what);
+                                if (!place || std::ranges::any_of(inputs, has)) return {};
+                                found =
+                                    ExplainStep({&step, *place, LoopText(loops), KeptInputs(inputs)}, options, what);
+                                return {};
+                              }};
+  TRY(executable.Execute({.observer = &look}));
+  return found;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> DetectInSteps(gpu::Executable& executable, const InterpretOptions& options,
@@ -323,14 +335,13 @@ Result<std::vector<std::string>> DetectInSteps(gpu::Executable& executable, cons
   for (const Oddity what : {Oddity::kNan, Oddity::kInfinity}) {
     const std::string& mode = what == Oddity::kNan ? watch.detect_nan : watch.detect_inf;
     if (mode == "none") continue;
-    const FoundStep found = TRY(FindStep(executable, what));
-    if (found.step == nullptr) {
-      notes.push_back(FoundNone(what, "step"));
+    std::optional<Error> found = TRY(FindStep(executable, options, what));
+    if (!found) {
+      notes.push_back(FoundNone(what, "step", executable.module()));
       continue;
     }
-    Error error = ExplainStep(found, options, what);
-    if (mode == "fail") FAIL(std::move(error));
-    notes.push_back(error.message());
+    if (mode == "fail") FAIL(std::move(*found));
+    notes.push_back(found->message());
   }
   return notes;
 }

@@ -130,6 +130,17 @@ bool AddsOverDevices(const Instruction& inst) {
   return HowOf(inst) == How::kSum && inst.attributes().GetIf<CollectiveAttrs>() != nullptr;
 }
 
+// The number of devices if they add values, otherwise 1.
+double DevicesOfSums(const Module& module) {
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (AddsOverDevices(*inst))
+        return static_cast<double>(module.header.num_partitions * module.header.replica_count);
+    }
+  }
+  return 1;
+}
+
 std::unique_ptr<Module> WithoutBatchNorms(const Module& module) {
   std::unique_ptr<Module> expanded = module.Clone();
   for (Computation* computation : expanded->Computations()) {
@@ -214,8 +225,9 @@ Literal Reordered(const Literal& x, std::span<const int64_t> reduced, const Dice
 
 class Rounder {
  public:
-  Rounder(const std::unordered_map<int, PrimitiveType>& declared, const EnsembleOptions& options, int run)
-      : declared_(declared), options_(options), run_(run) {}
+  Rounder(const std::unordered_map<int, PrimitiveType>& declared, const EnsembleOptions& options, double devices,
+          int run)
+      : declared_(declared), options_(options), devices_(devices), run_(run) {}
 
   Status Round(const Instruction& inst, std::span<const Literal> operands, Literal& value) {
     const How how = HowOf(inst);
@@ -312,7 +324,8 @@ class Rounder {
       }
       counts = TRY(SumOf(inst, ones));
     }
-    const double terms = AddsOverDevices(inst) ? static_cast<double>(operands.size()) : shadow::TermsOf(inst);
+    const double terms =
+        AddsOverDevices(inst) ? static_cast<double>(operands.size()) : devices_ * shadow::TermsOf(inst);
     if (terms < 2 && !counts) return {};
     std::vector<Literal> squared(operands.begin(), operands.end());
     for (size_t i = 0; i < squared.size(); ++i) {
@@ -403,6 +416,8 @@ class Rounder {
 
   const std::unordered_map<int, PrimitiveType>& declared_;
   const EnsembleOptions& options_;
+  // A device's sums may be parts of sums over all devices, which another program adds in one chain.
+  const double devices_;
   const int run_;
   int64_t steps_ = 0;
 };
@@ -501,12 +516,14 @@ EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal&
     const double middle = m.GetDouble(i), actual = t.GetDouble(i);
     double s = std::max(std::isfinite(spread[i]) ? spread[i] : 0, least), r = 0;
     s = std::max(s, HalfUlp(rounding, std::fabs(middle)) / 2);
-    // Errors of a sum of equal terms have one sign, unlike those that the runs draw.
-    if (own != nullptr && std::isfinite(own->GetDouble(i))) s = std::max(s, std::fabs(own->GetDouble(i) - middle));
+    // Errors of a sum of equal terms have one sign, unlike those that the runs draw. So all numbers between the middle
+    // and the interpreter's value in the declared types are right.
+    const bool has_own = own != nullptr && std::isfinite(own->GetDouble(i));
+    const auto [least_right, most_right] = std::minmax({middle, has_own ? own->GetDouble(i) : middle});
     if (actual == middle || (std::isnan(actual) && std::isnan(middle)) || IsOverflow(own, i, middle)) {
       r = 0;
     } else if (std::isfinite(middle) && std::isfinite(actual)) {
-      r = std::fabs(actual - middle) / s;
+      r = std::max({least_right - actual, actual - most_right, 0.0}) / s;
     } else {
       // The result is accepted if the interpreter in the declared types, or a run, is the same infinity, also NaN, or
       // also finite.
@@ -640,7 +657,7 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
   for (int run = 0; run < wanted; ++run) {
     // HLO does not define the sign of a NaN, which a total order or a bitcast reads.
     interpret.nan_bits = run % 2 == 0 ? NanBits::kPositive : NanBits::kNegative;
-    Rounder rounder(declared, options, run);
+    Rounder rounder(declared, options, DevicesOfSums(module), run);
     interpret.perturb = [&](const Instruction& inst, std::span<const Literal> operands, Literal& value) {
       return rounder.Round(inst, operands, value);
     };

@@ -18,12 +18,16 @@ bool IsPrefix(const Atoms& a, const Atoms& b) {
   return a.size() <= b.size() && std::equal(a.begin(), a.end(), b.begin());
 }
 
-std::optional<Reduction> ReductionOf(const Factor& factor) {
+// The reduction of the devices' results. Of booleans, 'or' is the maximum and 'and' the minimum.
+std::optional<Reduction> ReductionOf(const Factor& factor, PrimitiveType type) {
   if (!factor.reducer) return std::nullopt;
+  const bool is_pred = type == PrimitiveType::kPred;
   switch (*factor.reducer) {
     case Opcode::kAdd: return Reduction::kSum;
     case Opcode::kMaximum: return Reduction::kMax;
     case Opcode::kMinimum: return Reduction::kMin;
+    case Opcode::kOr: return is_pred ? std::optional(Reduction::kMax) : std::nullopt;
+    case Opcode::kAnd: return is_pred ? std::optional(Reduction::kMin) : std::nullopt;
     default: return std::nullopt;
   }
 }
@@ -142,7 +146,7 @@ class Fitting {
     const bool is_even = factor.size % parts == 0;
     if (!factor.windows.empty()) return is_even && IsAlone(f) && HasHalos(factor, parts);
     if (!factor.reducer) return inst_.Is(Opcode::kReduce);
-    return ReductionOf(factor) && (is_even || NeutralElementOf(inst_));
+    return ReductionOf(factor, inst_.operand(0).shape().type()) && (is_even || NeutralElementOf(inst_));
   }
 
   bool MayCutWindow(size_t f, int64_t parts) const {
@@ -243,7 +247,8 @@ class Fitting {
       const Factor& factor = rule_.factors[f];
       if (assigned[f].empty()) continue;
       if (factor.kind == FactorKind::kLook) reduction = Reduction::kSum;
-      else if (factor.kind == FactorKind::kSum && factor.reducer) reduction = ReductionOf(factor);
+      else if (factor.kind == FactorKind::kSum && factor.reducer)
+        reduction = ReductionOf(factor, inst_.operand(0).shape().type());
       else continue;
       pending = pending | AxisSet::Of(assigned[f]);
     }
