@@ -322,7 +322,6 @@ AtomsByFactor Propagation::WantedByFactor(const Op& op, const std::vector<AtomsB
   AtomsByFactor wanted(count);
   std::vector<int64_t> weight(count, 0);  // By factor: bytes of the largest array that is split along it.
   for (size_t f = 0; f < count; ++f) {
-    if (op.rule.factors[f].kind == FactorKind::kWhole) continue;
     for (size_t i = 0; i < own.size(); ++i) {
       const Atoms& atoms = own[i][f];
       if (atoms.empty()) continue;
@@ -378,7 +377,7 @@ bool Propagation::Extend(const Op& op, const Tensor& tensor, const AtomsByFactor
       const int64_t size = factors.size() == 1 ? tensor.shape->dim(dim) : factor.size;
       const bool minor_is_split = std::any_of(factors.begin() + static_cast<int64_t>(k) + 1, factors.end(),
                                               [&](uint16_t f) { return !own[f].empty(); });
-      if (IsPrefix(has, wants) && !minor_is_split && factor.kind != FactorKind::kWhole) {
+      if (IsPrefix(has, wants) && !minor_is_split) {
         for (const uint8_t atom : std::span(wants).subspan(has.size())) {
           const AxisSet used = state.split.InDims() | state.split.manual | state.split.pending | state.replicated;
           const int64_t more_parts = parts * axes_.atoms()[atom].size;
