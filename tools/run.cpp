@@ -308,8 +308,6 @@ Status ResolveRunFlags(RunFlags* f) {
   if (run.dump.snapshots && run.dump.directory == "-")
     FAIL(UsageError("F004", "--xla_dump_hlo_snapshots and --xla_dump_to=-: snapshots do not go to stdout")
              .Hint("--xla_dump_to=DIR names the folder"));
-  if (!f->ablate.svg.empty() && !f->ablate.asked())
-    FAIL(UsageError("F004", "--svg draws the chart of --ablate").Hint("give --ablate, too"));
   if (f->json && f->json->empty() && run.dump.directory == "-")
     FAIL(UsageError("F004", "--json and --xla_dump_to=- both write to stdout")
              .Hint("--json=FILE writes the report to a file"));
@@ -595,6 +593,16 @@ std::vector<std::string> FlagsOfKernels(const FlagSet& flags, const RunOptions& 
   return flags.GivenOf(kGroups, names);
 }
 
+// Refuses flags that change nothing without --ablate.
+Status CheckAblate(const FlagSet& flags, const AblateFlags& ablate) {
+  constexpr std::string_view kFlags[] = {"ablate_metric",    "ablate_pairs", "ablate_repeats",
+                                         "ablate_threshold", "csv",          "svg"};
+  const std::vector<std::string> given = flags.GivenOf({}, kFlags);
+  if (ablate.asked() || given.empty()) return {};
+  FAIL(UsageError("F004", Str(given[0].substr(0, given[0].find('=')), " does nothing without --ablate"))
+           .Hint("give --ablate, too"));
+}
+
 Result<ExitCode> RunParsed(Args args, RunFlags& f) {
   FlagSet flags = MakeFlags(&f);
   const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
@@ -609,6 +617,7 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
     return std::ranges::find(positionals, arg) != positionals.end() || arg.starts_with("--html=");
   });
   TRY(OneStdin(f.passes, positionals));
+  TRY(CheckAblate(flags, f.ablate));
   TRY(ResolveRunFlags(&f));
   ResolveRecording(flags, &f.run);
   TRY(ResolveBundle(flags, "--bundle", &f.run.bundle));

@@ -1,6 +1,7 @@
 #include "judge/sample.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <optional>
@@ -332,13 +333,18 @@ class Comparer {
   enum class Outcome : uint8_t { kEqual, kDiffers, kOpen };
 
   // Returns the steps that the slices took. A slice reads values that the run left in memory. If the results of the two
-  // slices differ, the values that only one of them read are computed by the slices, and the slices are compared again.
+  // slices differ, the slices compute the values that only one of them read, and are compared again. If both read the
+  // same values, one of them may also have computed such a value by itself, as a fusion does. So the slices also
+  // compute these, if that takes at most the whole work limit or kToConfirm steps.
   Result<int64_t> CompareChange(const Change& change, int64_t limit, int64_t most) {
     constexpr int kMostRounds = 12;
+    constexpr int64_t kToConfirm = 20'000'000;
+    const int64_t to_confirm = std::max(options_.work_limit, kToConfirm);
     int64_t spent = 0;
     Cut cut;
     if (change.number >= 0) cut.computed.insert(change.number);
     std::optional<Comparison> difference;
+    bool began_alike = false;  // Whether both slices read the same values in memory.
     for (int round = 0; round < kMostRounds; ++round) {
       held_.clear();
       auto before = TRY(ConeOfPlace(change.before, cut)), after = TRY(ConeOfPlace(change.after, cut));
@@ -358,15 +364,22 @@ class Comparer {
       Comparison comparison;
       const Outcome outcome = TRY(CompareSlices(change, *slices, &comparison));
       if (outcome != Outcome::kDiffers) return spent;
-      const bool is_last = cut.all;
-      cut.all = !TakeDifference(keys_before, keys_after, cut);
       difference = std::move(comparison);
-      if (is_last) break;
-      // If both slices began with the same values, the passes cause the difference. The last comparison, if the work
-      // limit allows it, computes both slices from the arguments.
-      if (cut.all && !IsWorthAll(change, limit, most)) break;
+      if (cut.all) break;
+      began_alike = !TakeLeft(keys_before, keys_after, std::ranges::set_symmetric_difference, cut);
+      if (!began_alike) continue;
+      Cut deeper = cut;
+      const bool reads_memory = TakeLeft(keys_before, keys_after, std::ranges::set_intersection, deeper);
+      most = std::max(most, to_confirm);
+      if (reads_memory && IsWorth(change, deeper, most)) {
+        cut = std::move(deeper);
+        continue;
+      }
+      // The last comparison, if the work limit allows it, computes both slices from the arguments.
+      cut.all = true;
+      if (left_.empty() || !IsWorth(change, {.computed = {}, .all = true}, most)) break;
     }
-    if (!cut.all) {
+    if (!began_alike) {
       SetWhyNot(Str("'", change.after.inst->name(), "' depends on other values than before the passes"));
       return spent;
     }
@@ -374,19 +387,21 @@ class Comparer {
     return spent;
   }
 
-  bool TakeDifference(const std::set<int>& before, const std::set<int>& after, Cut& cut) const {
-    std::vector<int> different;
-    std::ranges::set_symmetric_difference(before, after, std::back_inserter(different));
-    std::erase_if(different, [&](int key) { return !left_.contains(key); });
-    cut.computed.insert(different.begin(), different.end());
-    return !different.empty();
+  // Adds the values in memory among the keys that `choose` takes from both sets. Returns whether there are any.
+  bool TakeLeft(const std::set<int>& before, const std::set<int>& after, const auto& choose, Cut& cut) const {
+    std::vector<int> keys;
+    choose(before, after, std::back_inserter(keys), {}, {}, {});
+    std::erase_if(keys, [&](int key) { return !left_.contains(key); });
+    cut.computed.insert(keys.begin(), keys.end());
+    return !keys.empty();
   }
 
-  bool IsWorthAll(const Change& change, int64_t limit, int64_t most) {
-    if (left_.empty()) return false;
-    const Cut all{.computed = {}, .all = true};
-    const auto cone = ConeOfPlace(change.after, all);
-    return cone && *cone && (*cone)->steps <= std::max(limit, most);
+  // Whether each of both slices takes at most `most` steps.
+  bool IsWorth(const Change& change, const Cut& cut, int64_t most) {
+    return std::ranges::all_of(std::array{&change.before, &change.after}, [&](const Place* place) {
+      const auto cone = ConeOfPlace(*place, cut);
+      return cone && *cone && (*cone)->steps <= most;
+    });
   }
 
   void SetWhyNot(std::string why) {

@@ -9,7 +9,7 @@ namespace hlo {
 namespace {
 
 std::vector<Instruction*> OrderOf(const Computation& computation, const Renaming& renaming) {
-  const std::vector<Instruction*> order =
+  std::vector<Instruction*> order =
       computation.module().header.is_scheduled ? computation.Instructions() : computation.PostOrder();
   if (!renaming.rank || computation.module().header.is_scheduled) return order;
   using Entry = std::tuple<int64_t, size_t, Instruction*>;
