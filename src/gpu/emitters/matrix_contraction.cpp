@@ -20,7 +20,6 @@ using kernel::MmaShape;
 using kernel::RightFragment;
 using kernel::Slot;
 using kernel::SumFragment;
-using kernel::Type;
 using kernel::Value;
 
 constexpr int64_t kWarpRows = 4, kWarpColumns = 2, kColumnsOfWarp = 32;
