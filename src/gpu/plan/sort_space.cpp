@@ -191,7 +191,7 @@ Result<std::unique_ptr<SortSpace>> SortSpaceOf(const FusionBody& body) {
   return space;
 }
 
-int KeyBits(const SortKey& key) { return std::max(8, static_cast<int>(BitWidth(key.type))); }
+int KeyBits(const SortKey& key) { return std::max(8, BitWidth(key.type)); }
 
 int DigitBits(const SortShape& shape) { return std::countr_zero(static_cast<uint64_t>(shape.digits)); }
 

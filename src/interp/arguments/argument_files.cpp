@@ -66,7 +66,7 @@ struct Reading {
   ArgsAre are = ArgsAre::kParts;
   int64_t partition = 0;
   std::set<const NpyArray*> own = {};                       // Arrays for this device only.
-  std::string prefix = "";                                  // "r0.p5." if the file has keys of devices.
+  std::string prefix;                                       // "r0.p5." if the file has keys of devices.
   std::map<const NpyArray*, WholeArray>* wholes = nullptr;  // Whole arrays that were read before.
   Uncut* uncut = nullptr;
   bool* were_cut = nullptr;

@@ -16,6 +16,7 @@
 #include "ir/batch_norm_expansion.h"
 #include "ir/component_type.h"
 #include "ir/module.h"
+#include "ir/opcode_set.h"
 #include "ir/precision_plan.h"
 #include "judge/bounds/rules.h"
 #include "judge/bounds/terms.h"
@@ -244,8 +245,9 @@ class Rounder {
     const bool narrow = SignificandBits(type) < SignificandBits(PrimitiveType::kF32);
     const PrimitiveType wider = narrow ? PrimitiveType::kF32 : type;
     const bool as_declared = way.Unit(0) < 0.5;
-    // A scatter may round after each update, as the interpreter does.
-    const PrimitiveType accumulator = as_declared && inst.Is(Opcode::kScatter) ? type : wider;
+    // The interpreter rounds after each update of a scatter, XLA:CPU after each step of a reduce.
+    constexpr OpcodeSet kRoundsEachStep = {Opcode::kScatter, Opcode::kReduce, Opcode::kReduceWindow};
+    const PrimitiveType accumulator = as_declared && kRoundsEachStep.Has(inst.opcode()) ? type : wider;
     if (how == How::kSum && way.Unit(3) < 0.5) TRY(SumWithoutOverflow(inst, operands, value));
     if (how == How::kSum) TRY(AddSumError(inst, operands, accumulator, way, dice, value));
     if (how == How::kTransform) AddTransformError(inst, wider, dice, value);
