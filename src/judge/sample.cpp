@@ -338,6 +338,7 @@ class Comparer {
   // compute these, if that takes at most the whole work limit or kToConfirm steps.
   Result<int64_t> CompareChange(const Change& change, int64_t limit, int64_t most) {
     constexpr int kMostRounds = 12;
+    // About a tenth of a second, which an accusation is worth even with a smaller work limit.
     constexpr int64_t kToConfirm = 20'000'000;
     const int64_t to_confirm = std::max(options_.work_limit, kToConfirm);
     int64_t spent = 0;

@@ -80,6 +80,13 @@ std::optional<ElementPlace> FindFirst(const Literal& value, Oddity what) {
   return found;
 }
 
+bool HasAt(const Literal& value, const ElementPlace& place, Oddity what) {
+  const Literal& leaf = value.At(place.leaf);
+  if (!HasOddities(leaf.shape())) return false;
+  const std::complex<double> x = leaf.GetComplex(place.linear);
+  return what == Oddity::kNan ? IsNan(x) : IsInfinite(x);
+}
+
 std::string IndexText(const Shape& shape, int64_t linear) {
   if (shape.rank() == 0) return "";
   std::vector<int64_t> index(shape.rank());

@@ -23,6 +23,7 @@ struct ElementPlace {
 };
 enum class Oddity { kNan, kInfinity };
 std::optional<ElementPlace> FindFirst(const Literal& value, Oddity what);
+bool HasAt(const Literal& value, const ElementPlace& place, Oddity what);
 
 // "[3,961]" for the row-major element `linear`. "" for a scalar.
 std::string IndexText(const Shape& shape, int64_t linear);

@@ -298,7 +298,7 @@ std::optional<Error> ExplainStep(const FoundStep& found, const InterpretOptions&
   const WatchOptions watch = {.detect_nan = is_nan ? "fail" : "none", .detect_inf = is_nan ? "none" : "fail"};
   const auto ran = InterpretWatched(*alone, arguments, options, watch);
   const bool explained = !ran && ran.error().exit == ExitCode::kNo;
-  if (ran && FindFirst(ran->result, what)) return std::nullopt;
+  if (ran && HasAt(ran->result, found.place, what)) return std::nullopt;
   const std::string index = IndexText(SubShape(step.shape(), found.place.leaf), found.place.linear);
   Error error = explained ? ran.error()
                           : ErrorAt(step, is_nan ? "N001" : "N002",

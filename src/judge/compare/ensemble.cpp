@@ -655,11 +655,12 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
   const Literal middle = TRY(evaluate(**widened, interpret, true));
   if (!fits()) return result;
   std::vector<Literal> runs;
+  const double devices = DevicesOfSums(module);
   start = std::clock();
   for (int run = 0; run < wanted; ++run) {
     // HLO does not define the sign of a NaN, which a total order or a bitcast reads.
     interpret.nan_bits = run % 2 == 0 ? NanBits::kPositive : NanBits::kNegative;
-    Rounder rounder(declared, options, DevicesOfSums(module), run);
+    Rounder rounder(declared, options, devices, run);
     interpret.perturb = [&](const Instruction& inst, std::span<const Literal> operands, Literal& value) {
       return rounder.Round(inst, operands, value);
     };
