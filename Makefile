@@ -334,6 +334,10 @@ prose-check:  ## Fail if more than 3 % of the sentences on lines added since BAS
 prose:  ## Print the share of elliptical sentences in comments and documentation, by folder
 	@scripts/prose-index
 
+layers:  ## Print the folders, their lines and the includes between them, and draw them in build/layers.svg
+	@mkdir -p $(BUILD)
+	@scripts/layers --svg=$(BUILD)/layers.svg
+
 objects-equal:  ## Fail if sources changed in more than comments and spacing since BASE=COMMIT
 	@scripts/objects-equal $(or $(BASE),HEAD)
 
