@@ -133,7 +133,8 @@ Value EmitPower(Value x, Value y) {
 Value EmitReducePrecision(const Instruction& inst, Value x) {
   const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
   const bool small = kernel::IsSmallFloat(x.type());
-  const int own_exponent = small ? FormatOf(inst.shape().type()).exponent_bits : x.type() == Type::kF64 ? 11 : 8;
+  const FloatFormat own = small ? FormatOf(inst.shape().type()) : FloatFormat{};
+  const int own_exponent = small ? own.exponent_bits : x.type() == Type::kF64 ? 11 : 8;
   return InWide(x, [&](Value w) {
     const bool is_double = w.type() == Type::kF64;
     const int source_mantissa = is_double ? 52 : 23, source_exponent = is_double ? 11 : 8;
@@ -145,6 +146,12 @@ Value EmitReducePrecision(const Instruction& inst, Value x) {
       const Value last = ShiftRightLogical(bits, Like(bits, dropped)) & 1;
       bits = bits + (last + ((int64_t{1} << (dropped - 1)) - 1));
       bits = bits & Like(bits, ~((int64_t{1} << dropped) - 1));
+    }
+    if (small && own_exponent < source_exponent && attrs.mantissa_bits < own.mantissa_bits) {
+      // Subnormal numbers of `own` are normal in `w`.
+      const double least_normal = std::ldexp(1.0, 1 - own.bias);
+      const Value step = Like(w, std::ldexp(least_normal, -static_cast<int>(attrs.mantissa_bits)));
+      bits = Select(Abs(w) < Like(w, least_normal), Bitcast(RoundEven(w / step) * step, bits_type), bits);
     }
     if (attrs.exponent_bits < own_exponent) {
       const int64_t bias = (int64_t{1} << (attrs.exponent_bits - 1)) - 1,

@@ -92,12 +92,19 @@ void NotRow(const Instruction& inst, ElementwiseOp& op) {
 
 ReducedPrecision ReducedPrecisionOf(const Instruction& inst) {
   const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
+  ReducedPrecision to{.exponent_bits = attrs.exponent_bits, .mantissa_bits = attrs.mantissa_bits};
   const PrimitiveType type = inst.shape().type();
-  const int64_t own = !IsFloat(type)                ? 0
-                      : type == PrimitiveType::kF64 ? 11
-                      : type == PrimitiveType::kF32 ? 8
-                                                    : FormatOf(type).exponent_bits;
-  return {attrs.exponent_bits, attrs.mantissa_bits, own};
+  if (!IsFloat(type)) return to;
+  const bool is_small = type != PrimitiveType::kF64 && type != PrimitiveType::kF32;
+  const FloatFormat own = is_small                      ? FormatOf(type)
+                          : type == PrimitiveType::kF64 ? FloatFormat{11, 52, 1023, Specials::kIeee}
+                                                        : FloatFormat{8, 23, 127, Specials::kIeee};
+  to.own_exponent_bits = own.exponent_bits;
+  if (to.mantissa_bits < own.mantissa_bits) {
+    to.least_normal = std::ldexp(1.0, 1 - own.bias);
+    to.step = std::ldexp(to.least_normal, -static_cast<int>(to.mantissa_bits));
+  }
+  return to;
 }
 
 void ReducePrecisionRow(const Instruction& inst, ElementwiseOp& op) {

@@ -2,6 +2,7 @@
 #define HLO_INTERP_OPS_REDUCE_PRECISION_H_
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -13,6 +14,8 @@ class Instruction;
 struct ReducedPrecision {
   int64_t exponent_bits = 0, mantissa_bits = 0;
   int64_t own_exponent_bits = 0;
+  // The smallest normal number of the type, and the step between rounded subnormal numbers. 0 if none is rounded.
+  double least_normal = 0, step = 0;
 };
 ReducedPrecision ReducedPrecisionOf(const Instruction& inst);
 
@@ -29,7 +32,11 @@ T Reduced(const ReducedPrecision& to, T x) {
   if (x != x) return to.mantissa_bits > 0 ? x : std::bit_cast<T>(kInfinity);
   bits &= ~kSign;
   if (bits == kInfinity) return x;
-  if (to.mantissa_bits < kMantissa) {
+  if (const T size = std::bit_cast<T>(bits); size < static_cast<T>(to.least_normal)) {
+    // Subnormal numbers of f16 are normal in T, but lose the same bits of their mantissa as in f16.
+    const T step = static_cast<T>(to.step);
+    bits = std::bit_cast<Bits>(std::rint(size / step) * step);
+  } else if (to.mantissa_bits < kMantissa) {
     const int dropped = kMantissa - static_cast<int>(to.mantissa_bits);
     const Bits last = Bits{1} << dropped;
     // Rounds ties to even. The carry may increase the exponent.

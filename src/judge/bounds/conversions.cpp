@@ -190,9 +190,7 @@ Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, O
   const bool flushes = attrs.exponent_bits < to.own_exponent_bits;
   Rounding reduced = RoundingTo(static_cast<int>(std::min(attrs.exponent_bits, to.own_exponent_bits)),
                                 std::min<int>(attrs.mantissa_bits, 52));
-  // Subnormals of the holding type lose as many bits as normal numbers.
-  const bool is_double = inst.shape().type() == PrimitiveType::kF64;
-  if (!flushes) reduced.least = (is_double ? 0x1p-1022 : 0x1p-126) * reduced.relative;
+  if (!flushes) reduced.least = to.step / 2;
   Finish finish = context.FinishOf(inst, 0.5);
   finish.compute = kNoRounding;
   finish.on_grid = false;

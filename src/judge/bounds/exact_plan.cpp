@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "interp/ops/reduce_precision.h"
 #include "ir/instruction.h"
 #include "ir/module.h"
 #include "judge/bounds/rules.h"
@@ -180,12 +181,12 @@ std::string ExactPlan::OfQuotient(const Instruction& inst) {
 std::string ExactPlan::OfConvert(const Instruction& inst) { return Fits(inst, Of(inst.operand(0)), "has values"); }
 
 std::string ExactPlan::OfReducePrecision(const Instruction& inst) {
-  const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
+  const ReducedPrecision to = ReducedPrecisionOf(inst);
+  const int range = 1 << (std::min(to.exponent_bits, to.own_exponent_bits) - 1);
   const Magnitude x = Of(inst.operand(0));
-  const bool fits = x.most == 0 || (HasBits(x, static_cast<int>(attrs.mantissa_bits) + 1) &&
-                                    std::ilogb(x.most) < (1 << (attrs.exponent_bits - 1)) &&
-                                    x.unit > 2 - (1 << (attrs.exponent_bits - 1)));
-  return fits ? "" : Rounds(inst, Str("leaves ", attrs.mantissa_bits + 1, " bits, which are too few for the operand"));
+  const bool fits = x.most == 0 || (HasBits(x, static_cast<int>(to.mantissa_bits) + 1) && std::ilogb(x.most) < range &&
+                                    x.unit > 2 - range);
+  return fits ? "" : Rounds(inst, Str("leaves ", to.mantissa_bits + 1, " bits, which are too few for the operand"));
 }
 
 std::string ExactPlan::OfIota(const Instruction& inst) {

@@ -1,7 +1,6 @@
 // scan_expander, scaled-dot-rewriter, ragged-dot-rewriter: expand scan, scaled-dot and ragged-dot to simpler ops.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/small_floats.h"
 #include "ir/analysis/matrix_loops.h"
@@ -41,12 +40,6 @@ bool IsPlain(const Shape& shape) {
 Instruction* Zeros(Writer& w, Instruction& like, const Shape& shape) {
   Instruction& zero = like.computation().AddConstant(Literal(Shape(shape.type(), {})));
   return shape.IsScalar() ? &zero : w.Add(Opcode::kBroadcast, shape, {&zero}, DimensionsAttrs{});
-}
-
-std::vector<int64_t> Sequence(int64_t count, int64_t from = 0) {
-  std::vector<int64_t> numbers(count);
-  std::iota(numbers.begin(), numbers.end(), from);
-  return numbers;
 }
 
 Instruction* ExpandScan(Instruction& inst) {
