@@ -573,7 +573,8 @@ std::vector<double> SizesOfExponents(const Instruction& inst, Operands operands)
 }
 
 // The interpreter's value for exact operands whose formula gives no interval, rounded once from f64 like a kernel's.
-// Infinite and NaN results are undetermined. So are powers and angles of such operands.
+// Infinite and NaN results are undetermined. So are powers and angles of such operands, except for powers that are 0: of
+// these, only the signs of the zeros are.
 Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands operands) {
   ShadowValue value = SplitComplex(TRY(ThroughInterpreter(context, inst, operands)));
   const bool is_free = inst.Is(Opcode::kPower) || inst.Is(Opcode::kAtan2);
@@ -591,7 +592,8 @@ Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands o
       bound[i] = (2 * HalfUlp(rounding, std::fabs(Values(part.value)[i])) +
                   (kOwnFormula + kOfExponent * exponent[i]) * size[i]) *
                  kUp;
-      if (open[i] || !std::isfinite(size[i])) bound[i] = kUndetermined;
+      const bool vanishes = inst.Is(Opcode::kPower) && size[i] == 0;
+      if ((open[i] && !vanishes) || !std::isfinite(size[i])) bound[i] = kUndetermined;
     }
   }
   return value;
