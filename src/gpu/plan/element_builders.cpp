@@ -6,6 +6,7 @@
 #include "gpu/plan/elemental.h"
 #include "gpu/plan/scalar.h"
 #include "ir/analysis/dynamic_indices.h"
+#include "ir/analysis/movement.h"
 #include "ir/module.h"
 #include "ir/shapes/shape_rules.h"
 
@@ -42,50 +43,6 @@ Status CheckLayout(const Instruction& inst, const Shape& shape) {
                      Str("no kernels for arrays of shape ", shape.ToStringWithLayout(), " ('", inst.name(), "')")));
 }
 
-// ---- Instructions that only move elements --------------------------------------------------------------------------
-
-using Index = std::vector<IndexExpr>;
-
-// `move` maps an index of `inst` to the operand's.
-struct Mover {
-  Opcode opcode;
-  Index (*move)(IndexPool& pool, const Instruction& inst, const Index& index);
-};
-constexpr Mover kMovers[] = {
-    {Opcode::kOptimizationBarrier, [](IndexPool&, const Instruction&, const Index& index) { return index; }},
-    {Opcode::kBroadcast,
-     [](IndexPool&, const Instruction& inst, const Index& index) {
-       Index inner;
-       for (const int64_t d : inst.dimensions()) inner.push_back(index[d]);
-       return inner;
-     }},
-    {Opcode::kReshape,
-     [](IndexPool& pool, const Instruction& inst, const Index& index) {
-       return pool.Delinearize(pool.Linearize(index, inst.shape().dims()), inst.operand(0).shape().dims());
-     }},
-    {Opcode::kTranspose,
-     [](IndexPool&, const Instruction& inst, const Index& index) {
-       Index inner(index.size());
-       for (size_t i = 0; i < index.size(); ++i) inner[inst.dimensions()[i]] = index[i];
-       return inner;
-     }},
-    {Opcode::kReverse,
-     [](IndexPool& pool, const Instruction& inst, const Index& index) {
-       Index inner = index;
-       for (const int64_t d : inst.dimensions())
-         inner[d] = pool.Add(pool.Multiply(index[d], -1), inst.shape().dim(d) - 1);
-       return inner;
-     }},
-    {Opcode::kSlice,
-     [](IndexPool& pool, const Instruction& inst, const Index& index) {
-       const auto& dims = inst.attrs<SliceAttrs>().slice.dims;
-       Index inner;
-       for (size_t i = 0; i < index.size(); ++i)
-         inner.push_back(pool.Add(pool.Multiply(index[i], dims[i].stride), dims[i].start));
-       return inner;
-     }},
-};
-
 }  // namespace
 
 // ---- Index helpers -----------------------------------------------------------------------------------------------
@@ -111,9 +68,14 @@ IndexExpr WindowBase(IndexPool& pool, IndexExpr position, IndexExpr w, const Win
 
 std::optional<std::vector<IndexExpr>> ElementGraph::Moved(const Instruction& inst,
                                                           const std::vector<IndexExpr>& index) {
-  const auto mover = std::ranges::find(kMovers, inst.opcode(), &Mover::opcode);
-  if (mover == std::end(kMovers)) return std::nullopt;
-  return mover->move(pool_, inst, index);
+  if (inst.Is(Opcode::kOptimizationBarrier)) return index;
+  if (inst.Is(Opcode::kReshape))
+    return pool_.Delinearize(pool_.Linearize(index, inst.shape().dims()), inst.operand(0).shape().dims());
+  const auto moved = MovedIndices(inst);
+  if (!moved) return std::nullopt;
+  std::vector<IndexExpr> inner;
+  for (const auto& [dim, scale, offset] : *moved) inner.push_back(pool_.Add(pool_.Multiply(index[dim], scale), offset));
+  return inner;
 }
 
 // ---- Builders of ops that are not scalar functions of their operands -----------------------------------------------

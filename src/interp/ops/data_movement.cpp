@@ -8,6 +8,7 @@
 #include "interp/evaluation.h"
 #include "interp/strided.h"
 #include "ir/analysis/dynamic_indices.h"
+#include "ir/analysis/movement.h"
 #include "ir/shapes/shape_rules.h"
 
 namespace hlo {
@@ -25,6 +26,11 @@ Literal Moved(const Literal& operand, const Shape& shape, const Strides& strides
   CopyStrided(shape.dims(), operand.raw() + base * bytes, strides, result.mutable_raw(), RowMajorStrides(shape.dims()),
               bytes);
   return result;
+}
+
+Literal MovedByStrides(const Evaluation& e) {
+  const MovedStrides moved = *StridesOfMovement(e.inst, e.operands[0].shape());
+  return Moved(e.operands[0], e.inst.shape(), moved.strides, moved.base);
 }
 
 // Starts are clamped so that the window is inside. They are scalars from operand `first` on, or one vector in old
@@ -99,32 +105,12 @@ Result<Literal> EvalIota(Evaluation& e) {
   return Moved(line, shape, strides);
 }
 
-Result<Literal> EvalBroadcast(Evaluation& e) {
-  const Shape& shape = e.inst.shape();
-  const Strides from = RowMajorStrides(e.operands[0].shape().dims());
-  Strides strides(shape.rank(), 0);
-  for (size_t i = 0; i < from.size(); ++i) strides[e.inst.dimensions()[i]] = from[i];
-  return Moved(e.operands[0], shape, strides);
-}
+Result<Literal> EvalBroadcast(Evaluation& e) { return MovedByStrides(e); }
+Result<Literal> EvalTranspose(Evaluation& e) { return MovedByStrides(e); }
+Result<Literal> EvalReverse(Evaluation& e) { return MovedByStrides(e); }
+Result<Literal> EvalSlice(Evaluation& e) { return MovedByStrides(e); }
 
 Result<Literal> EvalReshape(Evaluation& e) { return e.operands[0].WithShape(e.inst.shape()); }
-
-Result<Literal> EvalTranspose(Evaluation& e) {
-  const Strides from = RowMajorStrides(e.operands[0].shape().dims());
-  Strides strides;
-  for (const int64_t d : e.inst.dimensions()) strides.push_back(from[d]);
-  return Moved(e.operands[0], e.inst.shape(), strides);
-}
-
-Result<Literal> EvalReverse(Evaluation& e) {
-  Strides strides = RowMajorStrides(e.operands[0].shape().dims());
-  int64_t base = 0;
-  for (const int64_t d : e.inst.dimensions()) {
-    base += strides[d] * (e.inst.shape().dim(d) - 1);
-    strides[d] = -strides[d];
-  }
-  return Moved(e.operands[0], e.inst.shape(), strides, base);
-}
 
 // mode=rotate: result[i] = operand[(i + shift) mod size] along each dimension. Source: XLA's ShuffleExpander,
 // concatenate(x[shift:], x[:shift]).
@@ -152,17 +138,6 @@ Result<Literal> EvalShuffle(Evaluation& e) {
                 result.mutable_raw() + Dot(to, strides) * bytes, strides, bytes);
   }
   return result;
-}
-
-Result<Literal> EvalSlice(Evaluation& e) {
-  Strides strides = RowMajorStrides(e.operands[0].shape().dims());
-  int64_t base = 0;
-  for (size_t d = 0; d < strides.size(); ++d) {
-    const SliceDim& slice = e.inst.attrs<SliceAttrs>().slice.dims[d];
-    base += slice.start * strides[d];
-    strides[d] *= slice.stride;
-  }
-  return Moved(e.operands[0], e.inst.shape(), strides, base);
 }
 
 Result<Literal> EvalDynamicSlice(Evaluation& e) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ir/analysis/dynamic_indices.h"
+#include "ir/analysis/movement.h"
 #include "ir/module.h"
 #include "ir/reducer.h"
 #include "judge/reach/argument_solver.h"
@@ -35,46 +36,11 @@ std::optional<std::pair<int64_t, int64_t>> ArgumentSolver::MovedFrom(const Instr
     return std::pair(int64_t{0}, ElementAt(index, from.dims()));
   };
   std::vector<int64_t> index = IndexOf(element, to.dims());
+  if (const auto sources = ElementSources::Of(inst)) {
+    const auto [operand, source] = sources->At(index);
+    return std::pair(operand, source);
+  }
   switch (inst.opcode()) {
-    case Opcode::kReshape: return std::pair(int64_t{0}, element);
-    case Opcode::kBitcast:
-      if (to.type() != from.type() || !to.HasDefaultLayout() || !from.HasDefaultLayout()) return {};
-      return std::pair(int64_t{0}, element);
-    case Opcode::kBroadcast: {
-      std::vector<int64_t> source;
-      for (const int64_t dim : inst.dimensions()) source.push_back(index[dim]);
-      return in_first(source);
-    }
-    case Opcode::kTranspose: {
-      std::vector<int64_t> source(index.size());
-      for (size_t d = 0; d < index.size(); ++d) source[inst.dimensions()[d]] = index[d];
-      return in_first(source);
-    }
-    case Opcode::kReverse:
-      for (const int64_t dim : inst.dimensions()) index[dim] = to.dim(dim) - 1 - index[dim];
-      return in_first(index);
-    case Opcode::kSlice: {
-      const auto& dims = inst.attrs<SliceAttrs>().slice.dims;
-      for (size_t d = 0; d < index.size(); ++d) index[d] = dims[d].start + index[d] * dims[d].stride;
-      return in_first(index);
-    }
-    case Opcode::kPad: {
-      const auto& dims = inst.attrs<PadAttrs>().padding.dims;
-      for (size_t d = 0; d < index.size(); ++d) {
-        const int64_t at = index[d] - dims[d].low, step = dims[d].interior + 1;
-        if (at < 0 || at % step != 0 || at / step >= from.dim(static_cast<int64_t>(d)))
-          return std::pair(int64_t{1}, int64_t{0});
-        index[d] = at / step;
-      }
-      return in_first(index);
-    }
-    case Opcode::kConcatenate: {
-      const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
-      int64_t operand = 0;
-      while (index[dim] >= inst.operand(operand).shape().dim(dim))
-        index[dim] -= inst.operand(operand++).shape().dim(dim);
-      return std::pair(operand, ElementAt(index, inst.operand(operand).shape().dims()));
-    }
     case Opcode::kDynamicSlice:
     case Opcode::kDynamicUpdateSlice: {
       if (!HasScalarIndices(inst)) return {};
