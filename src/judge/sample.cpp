@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -11,28 +9,15 @@
 
 #include "base/counted.h"
 #include "base/text.h"
-#include "interp/nan_bits.h"
-#include "ir/analysis/trip_count.h"
-#include "ir/module.h"
-#include "judge/bounds/slice.h"
-#include "judge/compare/joined.h"
-#include "judge/compare/made_constants.h"
-#include "judge/compare/same_operation.h"
 #include "judge/loop_states.h"
-#include "judge/residues/residues.h"
+#include "judge/sample_cones.h"
+#include "judge/slice_comparison.h"
 #include "judge/value_numbers.h"
 
 namespace hlo {
 namespace {
 
 using shadow::Cone;
-using shadow::ConeArgument;
-using shadow::SlicesOfTwo;
-
-struct Place {
-  const Instruction* inst = nullptr;
-  int64_t element = -1;  // -1: the instruction itself.
-};
 
 // A result of the entry, or a kept value with a changed operation or operands.
 struct Change {
@@ -40,33 +25,9 @@ struct Change {
   int number = -1;  // Value number of `before`, or -1 if unknown.
 };
 
-// ---- Values that are given -----------------------------------------------------------------------------------------
-
 const std::vector<int>* ElementsOfRoot(const ValueNumbers& numbers, const Module& module) {
   return numbers.ElementsOf(numbers.Of(module.entry().root()));
 }
-
-bool CannotBeRepeated(const Instruction& inst) { return !IsRepeatable(inst) || !CanInterpret(inst); }
-
-// Steps of all iterations of the loops in a cone. Cone::steps counts only one iteration of each.
-double StepsOfLoops(const Computation& computation) {
-  constexpr double kIterations = 1000;  // Assumed if the number is unknown.
-  double steps = 0;
-  for (const Instruction* inst : computation.instructions()) {
-    double times = 1;
-    if (inst->Is(Opcode::kWhile)) {
-      const auto trips = TripCount(*inst);
-      times = trips ? static_cast<double>(*trips) : kIterations;
-    }
-    for (const Computation* called : CalledComputations(*inst)) {
-      if (!inst->Is(Opcode::kWhile) && !inst->Is(Opcode::kConditional) && !inst->Is(Opcode::kCall)) continue;
-      steps += times * (static_cast<double>(shadow::StepsOf(*called)) + StepsOfLoops(*called));
-    }
-  }
-  return steps;
-}
-
-// ---- The comparison ------------------------------------------------------------------------------------------------
 
 class Comparer {
  public:
@@ -74,13 +35,11 @@ class Comparer {
            Preserves promise, const SampleOptions& options)
       : before_(before),
         after_(after),
-        args_(args),
         options_(options),
         promise_(promise),
         origins_(before, origins),
-        loops_before_(LoopsOf(before)),
-        loops_after_(LoopsOf(after)),
-        counterparts_(loops_before_, loops_after_, origins_) {}
+        cones_(before, after, args, options, numbers_),
+        counterparts_(cones_.loops_before(), cones_.loops_after(), origins_) {}
 
   Result<SampleResult> Compare() {
     // Without an id in the input, an instruction is identified by a negative number made from its own id, which is
@@ -91,7 +50,7 @@ class Comparer {
     numbers_.Add(before_, {.choose = nullptr,
                            .identity = [&](const Instruction& inst) { return identity(origins_.InputId(inst), inst); },
                            .counterpart = nullptr});
-    FindLeft();
+    cones_.GiveLeft(before_, origins_);
     numbers_.Add(after_, {.choose = [&](const Instruction& inst, int number) { return Choose(inst, number); },
                           .identity = [&](const Instruction& inst) { return identity(inst.origin(), inst); },
                           .counterpart = [&](const Instruction& loop,
@@ -119,13 +78,6 @@ class Comparer {
   static constexpr int64_t kShares = 8;
   // At least one in this many changed values must be compared.
   static constexpr int64_t kFewestCompared = 4;
-  static constexpr int64_t kMostStepsOfStart = 100'000'000;
-
-  // Numbers of values in memory that slices compute again. `all` means all of them.
-  struct Cut {
-    std::set<int> computed;
-    bool all = false;
-  };
 
   // ---- Changed values ----
 
@@ -164,66 +116,12 @@ class Comparer {
     }
   }
 
-  // ---- Given values ----
-
-  void FindLeft() {
-    for (const Computation* computation : before_.PostOrder()) {
-      for (const Instruction* inst : computation->instructions()) {
-        const int number = numbers_.Of(*inst);
-        const int id = origins_.InputId(*inst);
-        if (number == ValueNumbers::kNone || !inst->shape().IsArray() || inst->Is(Opcode::kConstant)) continue;
-        if (options_.left.has && options_.left.has(id)) left_.try_emplace(number, id);
-      }
-    }
-  }
-
-  Result<std::shared_ptr<const Literal>> Given(const Instruction& inst, int number, const Cut& cut) {
-    if (inst.Is(Opcode::kGetTupleElement) && inst.operand(0).Is(Opcode::kParameter)) {
-      if (const Instruction* loop = LoopAround(inst)) return ElementOf(*loop, inst.tuple_index(), number);
-    }
-    const auto left = left_.find(number);
-    if (left == left_.end() || cut.all || cut.computed.contains(number)) return nullptr;
-    return options_.left.take(left->second);
-  }
-
-  const Instruction* LoopAround(const Instruction& inst) const {
-    for (const LoopOfComputation* loops : {&loops_before_, &loops_after_}) {
-      const auto loop = loops->find(&inst.computation());
-      if (loop != loops->end()) return loop->second;
-    }
-    return nullptr;
-  }
-
-  // An element's value in the judged state, or its initial value if the body does not change it.
-  Result<std::shared_ptr<const Literal>> ElementOf(const Instruction& loop, int64_t element, int number) {
-    if (const auto now = state_.find(number); now != state_.end()) return now->second;
-    const auto known = starts_.find(number);
-    if (known != starts_.end()) return known->second;
-    starts_[number] = nullptr;
-    const std::vector<int>* state = numbers_.StateOf(loop);
-    if (state == nullptr || (*state)[element] != number || numbers_.StateOf(number) != nullptr) return nullptr;
-    const Instruction& operand = loop.operand(0);
-    const Place place = operand.Is(Opcode::kTuple) ? Place{&operand.operand(element)} : Place{&operand, element};
-    const auto cone = TRY(ConeOfPlace(place, {}));
-    if (!cone || cone->steps > kMostStepsOfStart) return nullptr;
-    if (auto value = Interpret(*cone->module, ArgumentsOf(*cone), options_.interpret))
-      starts_[number] = std::make_shared<const Literal>(std::move(*value));
-    return starts_[number];
-  }
-
-  static std::vector<Literal> ArgumentsOf(const Cone& cone) {
-    std::vector<Literal> args;
-    for (const ConeArgument& argument : cone.args)
-      args.push_back(argument.literal != nullptr ? *argument.literal : Literal());
-    return args;
-  }
-
   // ---- Loops ----
 
   Result<int64_t> CompareOnStates(const Change& change, int64_t limit, int64_t most) {
-    state_.clear();
+    cones_.SetState({});
     iteration_ = -1;
-    const Instruction* const loop = LoopAround(*change.before.inst);
+    const Instruction* const loop = cones_.LoopAround(*change.before.inst);
     if (loop == nullptr) return CompareChange(change, limit, most);
     TRY(FindStates());
     const auto found = states_.find(loop);
@@ -238,8 +136,10 @@ class Comparer {
     const SampleResult until_now = result_;
     int64_t spent = 0;
     for (const LoopStates::State& state : states) {
+      SampleCones::State values;
       for (size_t i = 0; i < numbers.size(); ++i)
-        state_[numbers[i]] = std::make_shared<const Literal>(state.value.elements()[i]);
+        values[numbers[i]] = std::make_shared<const Literal>(state.value.elements()[i]);
+      cones_.SetState(std::move(values));
       iteration_ = state.iteration;
       const int64_t compared = result_.compared();
       spent += TRY(CompareChange(change, limit / std::ssize(states), most / std::ssize(states)));
@@ -261,7 +161,7 @@ class Comparer {
       if (inst->Is(Opcode::kWhile) && numbers_.StateOf(*inst) != nullptr) loops.push_back(inst);
     }
     for (const Instruction* loop : loops) {
-      const auto cone = TRY(ConeOfPlace({loop}, {}));
+      const auto cone = TRY(cones_.Of({loop}, {}));
       if (!cone) continue;
       const Computation& body = *loop->attrs<WhileAttrs>().body;
       // StepsOf counts the work of computing bounds. The interpreter takes about a fifth of it.
@@ -285,43 +185,6 @@ class Comparer {
 
   // ---- Cones and slices ----
 
-  // Returns nullopt if an argument of a loop's body is missing, or a value has a dynamic size or cannot be computed
-  // again.
-  Result<std::optional<Cone>> ConeOfPlace(const Place& place, const Cut& cut) {
-    const Computation& computation = place.inst->computation();
-    std::vector<ConeArgument> args(computation.parameters().size());
-    const bool is_entry = computation.IsEntry();
-    for (size_t i = 0; is_entry && i < args.size(); ++i)
-      args[i] = {.literal = &args_[i], .value = {}, .key = numbers_.Of(*computation.parameters()[i])};
-    Status status;
-    const shadow::Given given = [&](const Instruction& inst) -> std::optional<ConeArgument> {
-      const int number = numbers_.Of(inst);
-      if (number == ValueNumbers::kNone || !inst.shape().IsArray() || inst.Is(Opcode::kParameter)) return std::nullopt;
-      auto value = Given(inst, number, cut);
-      if (!value) status = std::unexpected(value.error());
-      if (!value || *value == nullptr || !Compatible((*value)->shape(), inst.shape())) return std::nullopt;
-      held_.push_back(*value);
-      return ConeArgument{.literal = value->get(), .value = {}, .key = number};
-    };
-    Cone cone = shadow::ConeOf(*place.inst, args, nullptr, given);
-    TRY(std::move(status));
-    if (place.element >= 0) {
-      Computation& entry = cone.module->entry();
-      Instruction& root = entry.root();
-      entry.SetRoot(root.Is(Opcode::kTuple) ? root.operand(place.element)
-                                            : entry.AddGetTupleElement(root, place.element));
-      if (root.IsDead()) entry.RemoveDeadTree(root);
-    }
-    for (const Instruction* inst : cone.module->entry().PostOrder()) {
-      if (CannotBeRepeated(*inst) || HasDynamicSize(*inst)) return std::nullopt;
-      const bool is_read = inst->Is(Opcode::kParameter) && (inst->IsRoot() || !inst->users().empty());
-      if (is_read && cone.args[inst->parameter_number()].literal == nullptr) return std::nullopt;
-    }
-    const double steps = static_cast<double>(cone.steps) + StepsOfLoops(cone.module->entry());
-    cone.steps = static_cast<int64_t>(std::min(steps, 0x1p60));
-    return cone;
-  }
-
   static std::set<int> KeysOf(const Cone& cone) {
     std::set<int> keys;
     for (const Instruction* parameter : cone.module->entry().parameters()) {
@@ -329,8 +192,6 @@ class Comparer {
     }
     return keys;
   }
-
-  enum class Outcome : uint8_t { kEqual, kDiffers, kOpen };
 
   // Returns the steps that the slices took. A slice reads values that the run left in memory. If the results of the two
   // slices differ, the slices compute the values that only one of them read, and are compared again. If both read the
@@ -347,8 +208,8 @@ class Comparer {
     std::optional<Comparison> difference;
     bool began_alike = false;  // Whether both slices read the same values in memory.
     for (int round = 0; round < kMostRounds; ++round) {
-      held_.clear();
-      auto before = TRY(ConeOfPlace(change.before, cut)), after = TRY(ConeOfPlace(change.after, cut));
+      cones_.DropGiven();
+      auto before = TRY(cones_.Of(change.before, cut)), after = TRY(cones_.Of(change.after, cut));
       if (!before || !after) {
         SetWhyNot(Str("'", change.after.inst->name(), "' depends on values that a slice cannot compute"));
         return spent;
@@ -362,10 +223,13 @@ class Comparer {
         return spent;
       }
       spent += slices->before.steps + slices->after.steps;
-      Comparison comparison;
-      const Outcome outcome = TRY(CompareSlices(change, *slices, &comparison));
-      if (outcome != Outcome::kDiffers) return spent;
-      difference = std::move(comparison);
+      SliceOutcome outcome =
+          TRY(CompareSlices(*slices, *change.after.inst, ShapeOf(change.after), before_, promise_, options_));
+      if (outcome.kind != SliceOutcome::Kind::kDiffers) {
+        Count(std::move(outcome), std::ssize(slices->points));
+        return spent;
+      }
+      difference = std::move(outcome.comparison);
       if (cut.all) break;
       began_alike = !TakeLeft(keys_before, keys_after, std::ranges::set_symmetric_difference, cut);
       if (!began_alike) continue;
@@ -378,7 +242,7 @@ class Comparer {
       }
       // The last comparison, if the work limit allows it, computes both slices from the arguments.
       cut.all = true;
-      if (left_.empty() || !IsWorth(change, {.computed = {}, .all = true}, most)) break;
+      if (!cones_.HasLeft() || !IsWorth(change, {.computed = {}, .all = true}, most)) break;
     }
     if (!began_alike) {
       SetWhyNot(Str("'", change.after.inst->name(), "' depends on other values than before the passes"));
@@ -392,7 +256,7 @@ class Comparer {
   bool TakeLeft(const std::set<int>& before, const std::set<int>& after, const auto& choose, Cut& cut) const {
     std::vector<int> keys;
     choose(before, after, std::back_inserter(keys), {}, {}, {});
-    std::erase_if(keys, [&](int key) { return !left_.contains(key); });
+    std::erase_if(keys, [&](int key) { return !cones_.IsLeft(key); });
     cut.computed.insert(keys.begin(), keys.end());
     return !keys.empty();
   }
@@ -400,9 +264,18 @@ class Comparer {
   // Whether each of both slices takes at most `most` steps.
   bool IsWorth(const Change& change, const Cut& cut, int64_t most) {
     return std::ranges::all_of(std::array{&change.before, &change.after}, [&](const Place* place) {
-      const auto cone = ConeOfPlace(*place, cut);
+      const auto cone = cones_.Of(*place, cut);
       return cone && *cone && (*cone)->steps <= most;
     });
+  }
+
+  void Count(SliceOutcome outcome, int64_t elements) {
+    using Kind = SliceOutcome::Kind;
+    if (outcome.kind == Kind::kOpen) return SetWhyNot(std::move(outcome.why_open));
+    result_.by_bits += outcome.kind == Kind::kEqualBits;
+    result_.by_residues += outcome.kind == Kind::kEqualResidues;
+    result_.in_f64 += outcome.kind == Kind::kEqualInF64;
+    result_.elements += elements;
   }
 
   void SetWhyNot(std::string why) {
@@ -414,144 +287,26 @@ class Comparer {
     result_.reason =
         Str("'", change.after.inst->name(), "' differs from '", change.before.inst->name(), "' before the passes in ",
             comparison.bad(), " of ", Counted(comparison.checked(), "compared element"));
-    result_.finding = BitsFinding{
-        .after = change.after.inst,
-        .before = change.before.inst,
-        .loop =
-            iteration_ < 0 ? "" : Str("iteration ", iteration_, " of '", LoopAround(*change.after.inst)->name(), "'"),
-        .comparison = std::move(comparison)};
-  }
-
-  // ---- Two slices ----
-
-  Result<Outcome> CompareSlices(const Change& change, const SlicesOfTwo& slices, Comparison* comparison) {
-    const int64_t elements = std::ssize(slices.points);
-    const auto expected = InterpretSide(slices.before, slices.args), actual = InterpretSide(slices.after, slices.args);
-    for (const auto* side : {&expected, &actual}) {
-      if (*side) continue;
-      if (side->error().exit == ExitCode::kInterrupted || side->error().exit == ExitCode::kInternal)
-        FAIL(side->error());
-      SetWhyNot(Str("'", change.after.inst->name(), "' cannot be computed: ", side->error().message()));
-      return Outcome::kOpen;
-    }
-    const std::vector<int64_t> differ = TRY(DifferentOf(slices, *expected, *actual));
-    if (differ.empty()) {
-      ++result_.by_bits;
-      result_.elements += elements;
-      return Outcome::kEqual;
-    }
-    if (promise_ == Preserves::kExact) {
-      *comparison = Shown(change, slices, *expected, *actual, differ);
-      return Outcome::kDiffers;
-    }
-    if (slices.before.wanted.empty() && slices.after.wanted.empty()) {
-      BitsResult residues = TRY(CompareByResidues(*slices.before.module, *slices.after.module, slices.args,
-                                                  {.interpret = options_.interpret, .compare = options_.compare}));
-      if (residues.verdict == Verdict::kMatch) {
-        ++result_.by_residues;
-        result_.elements += elements;
-        return Outcome::kEqual;
-      }
-      if (residues.verdict == Verdict::kMismatch && promise_ == Preserves::kReassociates) {
-        *comparison = Shown(change, slices, *expected, *actual, differ);
-        return Outcome::kDiffers;
-      }
-    }
-    return CompareInF64(change, slices, comparison);
-  }
-
-  Result<Literal> InterpretSide(const SlicesOfTwo::Side& side, std::span<const Literal> args,
-                                NanBits nan_bits = NanBits::kOwn) const {
-    InterpretOptions options = options_.interpret;
-    options.nan_bits = nan_bits;
-    return shadow::InterpretSlice(*side.module, side.wanted, args, options);
-  }
-
-  // The differing elements, except those that depend on the bits of NaNs.
-  Result<std::vector<int64_t>> DifferentOf(const SlicesOfTwo& slices, const Literal& expected, const Literal& actual) {
-    std::vector<int64_t> differ = DifferentElements(expected, actual);
-    if (differ.empty() || (!ReadsNanBits(*slices.before.module) && !ReadsNanBits(*slices.after.module))) return differ;
-    for (const NanBits bits : {NanBits::kPositive, NanBits::kNegative}) {
-      for (const bool of_after : {false, true}) {
-        const Literal other = TRY(InterpretSide(of_after ? slices.after : slices.before, slices.args, bits));
-        const std::vector<int64_t> depend = DifferentElements(of_after ? actual : expected, other);
-        std::erase_if(differ, [&](int64_t element) { return std::ranges::binary_search(depend, element); });
-      }
-    }
-    return differ;
-  }
-
-  Comparison Shown(const Change& change, const SlicesOfTwo& slices, const Literal& expected, const Literal& actual,
-                   const std::vector<int64_t>& differ) const {
-    Literal shown = expected;
-    const int64_t width = ByteWidth(expected.shape().type());
-    for (const int64_t i : differ)
-      std::memcpy(shown.mutable_raw() + i * width, actual.raw() + i * width, static_cast<size_t>(width));
-    return CompareSample(ToShadow(expected), shown, ShapeOf(change.after), {{slices.points}}, options_.compare);
-  }
-
-  static const Shape& ShapeOf(const Place& place) {
-    return place.element < 0 ? place.inst->shape() : place.inst->shape().element(place.element);
-  }
-
-  Result<Outcome> CompareInF64(const Change& change, const SlicesOfTwo& slices, Comparison* comparison) {
-    const Shape& whole = ShapeOf(change.after);
-    Shape shape = whole;
-    std::vector<int64_t> points = slices.points;
-    if (IsComplex(whole.type())) {
-      std::vector<int64_t> dims = whole.dims();
-      dims.push_back(2);
-      shape = Shape(whole.type() == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64, dims);
-      points.clear();
-      for (const int64_t point : slices.points) points.insert(points.end(), {2 * point, 2 * point + 1});
-    }
-    std::vector<ShadowValue> args;
-    for (const Literal& arg : slices.args) args.push_back(ToShadow(arg));
-    MadeConstants made(before_);
-    made.AddBefore(*slices.before.module);
-    const auto evaluate = [&](const SlicesOfTwo::Side& side, const MadeConstants* rounded) -> Result<ShadowValue> {
-      ShadowOptions options;
-      options.widened = true;
-      options.max_loop_iterations = options_.interpret.max_loop_iterations;
-      options.wanted = &side.wanted;
-      if (rounded != nullptr) options.given = [rounded](const Instruction& inst) { return rounded->Of(inst); };
-      return TRY(EvaluateShadow(side.module->entry(), std::span<const ShadowValue>(args), options)).value;
-    };
-    const auto expected = evaluate(slices.before, nullptr), actual = evaluate(slices.after, &made);
-    if (!expected || !actual) {
-      SetWhyNot((!expected ? expected : actual).error().message());
-      return Outcome::kOpen;
-    }
-    int64_t by_bits = 0;
-    const ShadowValue joined = Joined(*expected, *actual, &by_bits);
-    *comparison = CompareSample(joined, AsLiteral(*actual), shape, {{points}}, options_.compare);
-    if (comparison->bad() > 0) return Outcome::kDiffers;
-    if (comparison->verdict != Verdict::kMatch) {
-      SetWhyNot(Str("'", change.after.inst->name(), "': ", comparison->reason));
-      return Outcome::kOpen;
-    }
-    ++result_.in_f64;
-    result_.elements += std::ssize(slices.points);
-    return Outcome::kEqual;
+    result_.finding = BitsFinding{.after = change.after.inst,
+                                  .before = change.before.inst,
+                                  .loop = iteration_ < 0 ? ""
+                                                         : Str("iteration ", iteration_, " of '",
+                                                               cones_.LoopAround(*change.after.inst)->name(), "'"),
+                                  .comparison = std::move(comparison)};
   }
 
   const Module& before_;
   const Module& after_;
-  const std::span<const Literal> args_;
   const SampleOptions& options_;
   const Preserves promise_;
   const Origins origins_;
-  const LoopOfComputation loops_before_, loops_after_;
-  const Counterparts counterparts_;
   ValueNumbers numbers_;
+  SampleCones cones_;
+  const Counterparts counterparts_;
   std::vector<Change> changes_;
-  std::unordered_map<int, int> left_;  // Key: value number. Value: id in the input of a value in memory.
-  // Key: value number. state_: elements of the judged state. starts_: elements that no iteration changes.
-  std::unordered_map<int, std::shared_ptr<const Literal>> state_, starts_;
   int64_t iteration_ = -1;
   bool found_states_ = false;
   std::unordered_map<const Instruction*, LoopStates> states_;  // Key: a loop of the module before.
-  std::vector<std::shared_ptr<const Literal>> held_;           // Given values to which the current cones refer.
   std::string why_not_;
   SampleResult result_;
 };
