@@ -21,13 +21,12 @@
 #include "judge/compare/correspondence.h"
 #include "judge/compare/joined.h"
 #include "judge/compare/loop_runs.h"
+#include "judge/compare/made_up_operands.h"
 #include "judge/compare/same_operation.h"
+#include "judge/compare/widened_values.h"
 
 namespace hlo {
 namespace {
-
-// Made-up operands can prove agreement up to this share of uninformative bounds.
-constexpr double kMostVacuousToDecide = 0.1;
 
 class Comparer {
   using Pair = PairOfComputations;
@@ -46,7 +45,7 @@ class Comparer {
     for (const Literal& arg : args) values.push_back({.literal = &arg});
     const auto compared = ComparePair({.before = &input_.entry(), .args = std::move(values)}, optimized_.entry(), "");
     if (!compared && !IsBeyondWork(compared.error())) FAIL(compared.error());
-    if (!result_.finding) DecideByValues();
+    if (!result_.finding) DecideByValues(result_);
     if (!compared) {
       result_.verdict = Verdict::kInconclusive;
       result_.beyond_work = true;
@@ -56,20 +55,6 @@ class Comparer {
   }
 
  private:
-  // The first open value determines the verdict and the reason. Values that passes made undetermined come first.
-  void DecideByValues() {
-    const auto opened = std::ranges::find_if(result_.values, &WidenedValue::opened);
-    const auto open = opened != result_.values.end()
-                          ? opened
-                          : std::ranges::find_if(result_.values, [](const WidenedValue& v) { return !v.open.empty(); });
-    if (open == result_.values.end()) return;
-    result_.verdict = Verdict::kInconclusive;
-    result_.opened = open->opened;
-    result_.reason = open->open;
-    const auto count = std::ranges::count_if(result_.values, [](const WidenedValue& v) { return !v.open.empty(); });
-    if (count > 1) result_.reason += Str("; ", count - 1, " more");
-  }
-
   WidenedValue& ValueOf(const Instruction& inst, const ShapeIndex& leaf) {
     const auto [at, is_new] = value_at_.try_emplace({inst.id(), leaf}, result_.values.size());
     if (is_new) result_.values.push_back({.instruction = inst.id(), .leaf = leaf, .open = {}});
@@ -81,34 +66,7 @@ class Comparer {
     result_.vacuous += comparison.Count(ElementClass::kVacuous);
     result_.by_bits += by_bits;
     for (const TensorComparison& tensor : comparison.outputs)
-      Classify(inst, tensor, comparison.checked(), by_bits, opened, &ValueOf(inst, tensor.output));
-  }
-
-  // `by_bits` and `opened` count elements of all arrays of the instruction's result. `checked` is the number of
-  // compared elements of these arrays.
-  void Classify(const Instruction& inst, const TensorComparison& tensor, int64_t checked, int64_t by_bits,
-                int64_t opened, WidenedValue* value) const {
-    const auto is_much = [](int64_t count, double share, int64_t of) {
-      return static_cast<double>(count) > share * static_cast<double>(of);
-    };
-    const int64_t undetermined = tensor.Count(ElementClass::kUndetermined),
-                  vacuous = tensor.Count(ElementClass::kVacuous),
-                  silent = tensor.zero_expected + tensor.inf_expected + tensor.nan_expected;
-    if (tensor.verdict == Verdict::kInconclusive) {
-      const bool by_passes = is_much(opened, kMostUndetermined, checked),
-                 is_undetermined = is_much(undetermined, kMostUndetermined, tensor.checked);
-      if (value->open.empty() || (by_passes && !value->opened))
-        value->open = by_passes ? Str(opened, " of ", checked, " elements of '", inst.name(),
-                                      "' are determined before the passes, but not after them")
-                                : Str(is_undetermined ? undetermined : vacuous, " of ", tensor.checked, " elements of ",
-                                      inst.opcode(), " '", inst.name(), "' ",
-                                      is_undetermined ? "undetermined" : "with bounds that are too wide");
-      value->opened |= by_passes;
-    }
-    value->by_bits |= is_much(by_bits, kMostUndetermined, checked);
-    value->is_partial |= undetermined + by_bits > 0;
-    value->is_vague |= is_much(vacuous, kMostVacuousToDecide, tensor.checked);
-    value->is_silent &= tensor.checked > 1 && silent == tensor.checked;
+      Classify(inst, tensor, comparison.checked(), by_bits, opened, ValueOf(inst, tensor.output));
   }
 
   // Records a value that is right although its bounds did not decide it.
@@ -232,7 +190,7 @@ class Comparer {
   // agreement. A difference decides nothing, because the program may never compute such operands.
   bool IsRightWithRandomOperands(const Pair& pair, const Instruction& origin, const Instruction& inst) const {
     for (const double least : {0.5, -2.0}) {
-      std::optional<Pair> made_up = WithMadeUpOperands(pair, least);
+      std::optional<Pair> made_up = WithMadeUpOperands(pair, pairs_, least, options_.seed);
       if (!made_up) return false;
       auto before = sides_.ValueBefore(*made_up, origin);
       if (!before) return false;
@@ -242,48 +200,10 @@ class Comparer {
       if (compared.comparison.bad() > 0) continue;  // A variance below 0, for example.
       WidenedValue value;
       for (const TensorComparison& tensor : compared.comparison.outputs)
-        Classify(inst, tensor, compared.comparison.checked(), compared.by_bits, compared.opened, &value);
+        Classify(inst, tensor, compared.comparison.checked(), compared.by_bits, compared.opened, value);
       if (value.IsDecidedByBounds()) return true;
     }
     return false;
-  }
-
-  // Replaces kept floats by seeded numbers between `least` and 2. Nullopt if there are too many.
-  std::optional<Pair> WithMadeUpOperands(const Pair& pair, double least) const {
-    constexpr int64_t kMostBytes = 1 << 24;
-    int64_t bytes = 0;
-    for (const auto& [key, kept] : pair.given_before) bytes += key->shape().ByteSize();
-    if (bytes > kMostBytes) return std::nullopt;
-    Pair made_up = pair;
-    made_up.callee_args.clear();
-    made_up.ran.clear();
-    std::map<int, ShadowValue> values;
-    const auto value_of = [&](const Instruction& key, const shadow::ConeArgument& now) {
-      const auto [at, is_new] = values.try_emplace(key.id());
-      if (is_new) at->second = MadeUp(now.All(), least, Mix(options_.seed) + static_cast<uint64_t>(key.id()));
-      return at->second;
-    };
-    for (auto& [key, kept] : made_up.given_before) kept = value_of(*key, {.value = kept});
-    for (auto& [key, kept] : made_up.given_after) {
-      const Instruction* compared = pairs_.ComparedWith(*key, *pair.before);
-      if (compared != nullptr) kept = value_of(*compared, {.value = kept});
-    }
-    for (const Instruction* parameter : pair.before->parameters()) {
-      shadow::ConeArgument& argument = made_up.args[parameter->parameter_number()];
-      argument = {.value = value_of(*parameter, argument)};
-    }
-    return made_up;
-  }
-
-  static ShadowValue MadeUp(ShadowValue value, double least, uint64_t seed) {
-    for (ShadowValue& element : value.elements) element = MadeUp(std::move(element), least, ++seed);
-    if (!value.shape.IsArray() || !value.IsFloat()) return DropBounds(std::move(value));
-    Literal numbers(value.shape);
-    for (int64_t i = 0; i < value.shape.NumElements(); ++i) {
-      const auto random = static_cast<double>(Mix(Mix(seed) + static_cast<uint64_t>(i)) >> 11) * 0x1p-53;
-      numbers.SetDouble(i, least + (2 - least) * random);
-    }
-    return ToShadow(numbers);
   }
 
   bool IsSameOperand(const Pair& pair, const Instruction& before, const Instruction& after) const {
