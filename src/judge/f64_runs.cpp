@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "ir/module.h"
 #include "judge/compare/ensemble.h"
+#include "judge/compare/widened_module.h"
 
 namespace hlo {
 namespace {

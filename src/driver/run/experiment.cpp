@@ -28,6 +28,7 @@
 #include "ir/fusion_plan.h"
 #include "ir/mesh/unpartitioned.h"
 #include "ir/module.h"
+#include "judge/compare/widened_module.h"
 
 namespace hlo {
 namespace {

@@ -27,6 +27,7 @@
 #include "ir/module.h"
 #include "judge/compare/compare.h"
 #include "judge/compare/ensemble.h"
+#include "judge/compare/widened_module.h"
 #include "passes/sharding/partitioner.h"
 
 namespace hlo {

@@ -29,11 +29,6 @@ inline constexpr int kLeastRuns = 6;
 // The limit of an ensemble that the user did not ask for.
 inline constexpr double kUnaskedSeconds = 60;
 
-// Floats become f64, and ids are kept. Instructions that need their type, such as bitcast-convert or rng, keep it
-// between conversions. Error kUnsupported if such an instruction has tuples.
-Result<std::unique_ptr<Module>> WidenedModule(const Module& module);
-Literal WidenedLiteral(const Literal& literal);
-
 struct EnsembleOptions {
   int runs = 24;
   uint64_t seed = 0;
