@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "interp/nan_bits.h"
+#include "judge/compare/in_parts.h"
 #include "judge/compare/joined.h"
 #include "judge/compare/made_constants.h"
 #include "judge/residues/residues.h"
@@ -50,12 +51,8 @@ Comparison Shown(const SlicesOfTwo& slices, const Shape& shape, const Literal& e
 
 Result<SliceOutcome> CompareInF64(const SlicesOfTwo& slices, const Instruction& after, const Shape& whole,
                                   const Module& before, const SampleOptions& options) {
-  Shape shape = whole;
   std::vector<int64_t> points = slices.points;
   if (IsComplex(whole.type())) {
-    std::vector<int64_t> dims = whole.dims();
-    dims.push_back(2);
-    shape = Shape(whole.type() == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64, dims);
     points.clear();
     for (const int64_t point : slices.points) points.insert(points.end(), {2 * point, 2 * point + 1});
   }
@@ -75,7 +72,7 @@ Result<SliceOutcome> CompareInF64(const SlicesOfTwo& slices, const Instruction& 
   if (!expected || !actual) return SliceOutcome{.why_open = (!expected ? expected : actual).error().message()};
   int64_t by_bits = 0;
   const ShadowValue joined = Joined(*expected, *actual, &by_bits);
-  Comparison comparison = CompareSample(joined, AsLiteral(*actual), shape, {{points}}, options.compare);
+  Comparison comparison = CompareSample(joined, AsLiteral(*actual), InParts(whole), {{points}}, options.compare);
   if (comparison.bad() > 0) return SliceOutcome{.kind = Kind::kDiffers, .comparison = std::move(comparison)};
   if (comparison.verdict == Verdict::kMatch) return SliceOutcome{.kind = Kind::kEqualInF64};
   return SliceOutcome{.why_open = Str("'", after.name(), "': ", comparison.reason)};

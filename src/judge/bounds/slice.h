@@ -59,6 +59,8 @@ struct Slice {
 };
 inline constexpr int64_t kFewestPoints = 4096;
 
+Literal TakeFrom(const Literal& literal, const std::vector<int64_t>& at);
+
 // As many results as cost about `limit` steps: both ends, ends of rows, and one result of each stratum. If results need
 // whole rows or columns, the sample has few rows or columns. Nullopt if a leaf of the root is not an array, or if all
 // results are few or cost no more.

@@ -55,7 +55,6 @@ struct SharedArgument {
 };
 using SharedArguments = std::map<int, SharedArgument>;
 
-Literal TakeFrom(const Literal& literal, const std::vector<int64_t>& at);
 // With `shared`, the slice has one parameter for each of these arguments, in their order.
 Slice BuildSlice(SlicePlan plan, const SharedArguments& shared = {});
 
