@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "ir/text/async_sugar.h"
+#include "ir/text/attribute_text.h"
 #include "ir/text/print_order.h"
 #include "ir/text/reserved_words.h"
 
@@ -84,26 +85,22 @@ class Printer {
   void Value(const Shared<Sharding>& value) { AppendTo(out_, *value, options_.metadata); }
   void Value(const Domain& value) { AppendTo(out_, value); }
   void Value(const ReplicaGroups& value) { AppendTo(out_, value); }
-  void Value(const SparsePattern& value) { out_ += Str(value.non_zeros, "x", value.block_size); }
   void Value(const GroupModeWord& value) { out_ += ToString(value.mode); }
-  void Value(const OneDimension& value) { out_ += Str("{", value.value, "}"); }
-  void Value(const std::vector<int64_t>& value) {
+  void Value(const OperandAliases& value) { AppendValue(out_, value); }
+  template <class T>
+    requires requires(std::string& out, const T& value) { AppendValue(out, value); }
+  void Value(const T& value) {
+    AppendValue(out_, value);
+  }
+  template <class T>
+  void Value(const std::vector<T>& list) {
     out_ += '{';
-    for (size_t i = 0; i < value.size(); ++i) {
+    for (size_t i = 0; i < list.size(); ++i) {
       if (i > 0) out_ += ',';
-      AppendTo(out_, value[i]);
+      Value(list[i]);
     }
     out_ += '}';
   }
-  void Value(const Window& window);
-  void Value(const DimLabels& labels);
-  void Value(const PaddingConfig& padding);
-  void Value(const SliceRanges& slice);
-  void Value(const OperandAliases& aliases);
-  void Value(const Shape& shape) { out_ += shape.ToStringWithLayout(); }
-  void Value(const ShapeList& list) { out_ += Str("{", Join(Texts(list.shapes), ", "), "}"); }
-  void Value(const LiteralValue& literal) { ShapedLiteral(*literal.value); }
-  void ShapedLiteral(const Literal& literal);
   template <class Struct>
     requires requires { Struct::Fields(); }
   void Value(const Struct& items);
@@ -124,28 +121,6 @@ class Printer {
     requires std::is_enum_v<Enum>
   void Value(Enum value) {
     out_ += ToString(value);
-  }
-  void Value(const std::vector<Precision>& list) {
-    out_ += '{';
-    for (size_t i = 0; i < list.size(); ++i) {
-      if (i > 0) out_ += ',';
-      out_ += ToString(list[i]);
-    }
-    out_ += '}';
-  }
-  void Value(const ListOfLists& lists) {
-    out_ += '{';
-    for (size_t i = 0; i < lists.size(); ++i) {
-      if (i > 0) out_ += ',';
-      Value(lists[i]);
-    }
-    out_ += '}';
-  }
-
-  static std::vector<std::string> Texts(const std::vector<Shape>& shapes) {
-    std::vector<std::string> texts;
-    for (const Shape& shape : shapes) texts.push_back(shape.ToStringWithLayout());
-    return texts;
   }
 
   std::vector<PrintedAttribute> TakeRecorded();
@@ -522,99 +497,6 @@ void Printer::Value(Computation* called) {
   out_ += '\n';
   Indent();
   PrintBody(*called, order_.InstructionsOf(*called));
-}
-
-void Printer::Value(const Window& window) {
-  const auto item = [&](const char* name, auto&& is_default, auto&& text) {
-    if (std::all_of(window.dims.begin(), window.dims.end(), is_default)) return;
-    out_ += name;
-    for (size_t i = 0; i < window.dims.size(); ++i) {
-      if (i > 0) out_ += 'x';
-      out_ += text(window.dims[i]);
-    }
-  };
-  out_ += '{';
-  if (!window.dims.empty()) {
-    item("size=", [](const WindowDim&) { return false; }, [](const WindowDim& d) { return Str(d.size); });
-  }
-  item(" stride=", [](const WindowDim& d) { return d.stride == 1; }, [](const WindowDim& d) { return Str(d.stride); });
-  item(
-      " pad=", [](const WindowDim& d) { return d.pad_low == 0 && d.pad_high == 0; },
-      [](const WindowDim& d) { return Str(d.pad_low, "_", d.pad_high); });
-  item(
-      " lhs_dilate=", [](const WindowDim& d) { return d.base_dilation == 1; },
-      [](const WindowDim& d) { return Str(d.base_dilation); });
-  item(
-      " rhs_dilate=", [](const WindowDim& d) { return d.window_dilation == 1; },
-      [](const WindowDim& d) { return Str(d.window_dilation); });
-  item(
-      " rhs_reversal=", [](const WindowDim& d) { return !d.reversed; },
-      [](const WindowDim& d) { return Str(d.reversed ? 1 : 0); });
-  out_ += '}';
-}
-
-void Printer::Value(const DimLabels& labels) {
-  const auto word = [&](char first, int64_t first_at, char second, int64_t second_at,
-                        const std::vector<int64_t>& spatial) {
-    int64_t last = std::max(first_at, second_at);
-    for (const int64_t at : spatial) last = std::max(last, at);
-    std::string text(last + 1, '?');
-    text[first_at] = first;
-    text[second_at] = second;
-    for (size_t i = 0; i < spatial.size(); ++i) text[spatial[i]] = static_cast<char>('0' + i);
-    out_ += text;
-  };
-  word('b', labels.lhs_batch, 'f', labels.lhs_feature, labels.lhs_spatial);
-  out_ += '_';
-  word('i', labels.rhs_input_feature, 'o', labels.rhs_output_feature, labels.rhs_spatial);
-  out_ += "->";
-  word('b', labels.out_batch, 'f', labels.out_feature, labels.out_spatial);
-}
-
-void Printer::Value(const PaddingConfig& padding) {
-  const bool interior =
-      std::any_of(padding.dims.begin(), padding.dims.end(), [](const PaddingDim& d) { return d.interior != 0; });
-  for (size_t i = 0; i < padding.dims.size(); ++i) {
-    const PaddingDim& dim = padding.dims[i];
-    out_ += Str(i > 0 ? "x" : "", dim.low, "_", dim.high);
-    if (interior) out_ += Str("_", dim.interior);
-  }
-}
-
-void Printer::Value(const SliceRanges& slice) {
-  const bool strides =
-      std::any_of(slice.dims.begin(), slice.dims.end(), [](const SliceDim& d) { return d.stride != 1; });
-  out_ += '{';
-  for (size_t i = 0; i < slice.dims.size(); ++i) {
-    const SliceDim& dim = slice.dims[i];
-    out_ += Str(i > 0 ? ", " : "", "[", dim.start, ":", dim.limit);
-    if (strides) out_ += Str(":", dim.stride);
-    out_ += ']';
-  }
-  out_ += '}';
-}
-
-void Printer::Value(const OperandAliases& aliases) {
-  out_ += '{';
-  for (size_t i = 0; i < aliases.size(); ++i) {
-    const OperandAlias& alias = aliases[i];
-    out_ += Str(i > 0 ? ", " : "", "{", Join(alias.output, ", "), "}: (", alias.operand, ", {",
-                Join(alias.operand_index, ", "), "})");
-  }
-  out_ += '}';
-}
-
-void Printer::ShapedLiteral(const Literal& literal) {
-  if (!literal.shape().IsTuple()) {
-    out_ += Str(literal.shape().ToStringWithLayout(), " ", Print(literal));
-    return;
-  }
-  out_ += "( ";
-  for (size_t i = 0; i < literal.elements().size(); ++i) {
-    if (i > 0) out_ += ", ";
-    ShapedLiteral(literal.elements()[i]);
-  }
-  out_ += " )";
 }
 
 template <class Struct>
