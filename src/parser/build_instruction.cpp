@@ -50,6 +50,27 @@ bool Reader::CheckTupleSize(const Pending& pending) {
   return FailLimit("P095", Str("tuples hold more than ", kMaxTupleShapes, " shapes"), pending.opcode_range);
 }
 
+// Some collectives require attributes that are optional in the struct.
+bool Reader::CheckCollective(Pending& pending) {
+  const auto* collective = pending.attributes.GetIf<CollectiveAttrs>();
+  if (collective == nullptr) return true;
+  const Opcode op = pending.opcode;
+  const bool reduces = op == Opcode::kAllReduce || op == Opcode::kAllReduceStart || op == Opcode::kReduceScatter ||
+                       op == Opcode::kCollectiveReduce;
+  const bool along_dimension =
+      op == Opcode::kAllGather || op == Opcode::kAllGatherStart || op == Opcode::kReduceScatter;
+  const bool lacks_function = reduces && collective->to_apply == nullptr;
+  if (lacks_function || (along_dimension && !collective->dimension)) {
+    return Fail("P036", Str("'", op, "' needs the attribute '", lacks_function ? "to_apply" : "dimensions", "'"),
+                pending.opcode_range);
+  }
+  if (op == Opcode::kRaggedAllToAll && collective->dimension) {
+    Warn("W010", "the attribute dimensions= of a ragged-all-to-all is ignored", pending.opcode_range);
+    pending.attributes.Get<CollectiveAttrs>().dimension.reset();
+  }
+  return true;
+}
+
 bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) {
   if (pending.async != Pending::Async::kNone && !WrapAsync(pending)) return false;
   if (!CheckOperandCount(pending)) return false;
@@ -69,23 +90,7 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
                 Str("the result shape of '", pending.opcode, "' cannot be inferred; write it before the opcode"),
                 pending.opcode_range);
   }
-  if (const auto* collective = pending.attributes.GetIf<CollectiveAttrs>()) {
-    // Some collectives require attributes that are optional in the struct.
-    const Opcode op = pending.opcode;
-    const bool reduces = op == Opcode::kAllReduce || op == Opcode::kAllReduceStart || op == Opcode::kReduceScatter ||
-                         op == Opcode::kCollectiveReduce;
-    const bool along_dimension =
-        op == Opcode::kAllGather || op == Opcode::kAllGatherStart || op == Opcode::kReduceScatter;
-    const bool lacks_function = reduces && collective->to_apply == nullptr;
-    if (lacks_function || (along_dimension && !collective->dimension)) {
-      return Fail("P036", Str("'", op, "' needs the attribute '", lacks_function ? "to_apply" : "dimensions", "'"),
-                  pending.opcode_range);
-    }
-    if (op == Opcode::kRaggedAllToAll && collective->dimension) {
-      Warn("W010", "the attribute dimensions= of a ragged-all-to-all is ignored", pending.opcode_range);
-      pending.attributes.Get<CollectiveAttrs>().dimension.reset();
-    }
-  }
+  if (!CheckCollective(pending)) return false;
   if (pending.broken) return true;
   const bool continues = pending.opcode == Opcode::kAsyncUpdate || pending.opcode == Opcode::kAsyncDone;
   if (continues && !CheckContinued(pending)) return false;

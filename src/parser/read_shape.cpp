@@ -127,40 +127,25 @@ bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
   }
 }
 
-bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
-  if (const char* after = ReadPlainShape(p, shape)) {
-    p = after;
-    return true;
-  }
+bool Reader::ReadBufferBytes(const char*& p, Shape& shape) {
   const char* begin = p;
-  const char* word_end = WordEnd(p, lexer_.end());
-  const std::string_view word(p, word_end - p);
-  if (word == "b") {
-    p = word_end;
-    if (!SkipSpace(p)) return false;
-    if (*p != '(') return FailAt("P010", "expected '(' of a buffer shape", p);
-    ++p;
-    if (!SkipSpace(p)) return false;
-    const bool is_tuple = *p == '(';
-    if (is_tuple || std::string_view(p, WordEnd(p, lexer_.end()) - p) == "b")
-      return FailAt("P052", Str("a buffer wraps an array, not ", is_tuple ? "a tuple" : "a buffer"), p);
-    if (!ReadArrayShapeBytes(p, shape) || !SkipSpace(p)) return false;
-    if (!shape.IsArray()) return FailAt("P052", Str("a buffer wraps an array, not ", shape), begin, p - begin);
-    if (*p != ')') return FailAt("P010", "expected ')' of a buffer shape", p);
-    ++p;
-    shape.SetBuffer(true);
-    return true;
-  }
-  const std::optional<PrimitiveType> type = PrimitiveTypeFromText(word);
-  if (!type)
-    return FailAt("P050",
-                  word.empty() ? "expected a shape" : Str("expected a shape, but '", word, "' is not an element type"),
-                  p, std::max<size_t>(1, word.size()));
-  p = word_end;
-  if (!SkipSpace(p)) return false;
-  if (*p != '[') return FailAt("P010", Str("expected '[' after '", word, "'"), p);
   ++p;
-  Dims dims, dynamic;
+  if (!SkipSpace(p)) return false;
+  if (*p != '(') return FailAt("P010", "expected '(' of a buffer shape", p);
+  ++p;
+  if (!SkipSpace(p)) return false;
+  const bool is_tuple = *p == '(';
+  if (is_tuple || std::string_view(p, WordEnd(p, lexer_.end()) - p) == "b")
+    return FailAt("P052", Str("a buffer wraps an array, not ", is_tuple ? "a tuple" : "a buffer"), p);
+  if (!ReadArrayShapeBytes(p, shape) || !SkipSpace(p)) return false;
+  if (!shape.IsArray()) return FailAt("P052", Str("a buffer wraps an array, not ", shape), begin, p - begin);
+  if (*p != ')') return FailAt("P010", "expected ')' of a buffer shape", p);
+  ++p;
+  shape.SetBuffer(true);
+  return true;
+}
+
+bool Reader::ReadDimsBytes(const char*& p, Dims& dims, Dims& dynamic) {
   for (;;) {
     if (!SkipSpace(p)) return false;
     if (*p == ']' && dims.empty()) break;
@@ -194,6 +179,29 @@ bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
     ++p;
   }
   ++p;
+  return true;
+}
+
+bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
+  if (const char* after = ReadPlainShape(p, shape)) {
+    p = after;
+    return true;
+  }
+  const char* begin = p;
+  const char* word_end = WordEnd(p, lexer_.end());
+  const std::string_view word(p, word_end - p);
+  if (word == "b") return ReadBufferBytes(p, shape);
+  const std::optional<PrimitiveType> type = PrimitiveTypeFromText(word);
+  if (!type)
+    return FailAt("P050",
+                  word.empty() ? "expected a shape" : Str("expected a shape, but '", word, "' is not an element type"),
+                  p, std::max<size_t>(1, word.size()));
+  p = word_end;
+  if (!SkipSpace(p)) return false;
+  if (*p != '[') return FailAt("P010", Str("expected '[' after '", word, "'"), p);
+  ++p;
+  Dims dims, dynamic;
+  if (!ReadDimsBytes(p, dims, dynamic)) return false;
   if (!IsArrayType(*type) && !dims.empty())
     return FailAt("P051", Str(word, " cannot have dimensions"), begin, p - begin);
   shape = Shape(*type, std::move(dims));

@@ -170,6 +170,8 @@ class Reader {
   const char* ReadPlainShape(const char* p, Shape& shape) const;
   bool ReadShapeBytes(const char*& p, Shape& shape);
   bool ReadArrayShapeBytes(const char*& p, Shape& shape);
+  bool ReadBufferBytes(const char*& p, Shape& shape);
+  bool ReadDimsBytes(const char*& p, Dims& dims, Dims& dynamic);
   struct LayoutText;
   bool ReadLayoutBytes(const char*& p, Shape& shape);
   // Limits the number of dimensions and the byte size.
@@ -238,6 +240,7 @@ class Reader {
   bool Build(Pending& pending, std::string_view name, Instruction*& inst);
   bool CheckOperandCount(const Pending& pending);
   bool CheckTupleSize(const Pending& pending);
+  bool CheckCollective(Pending& pending);
   bool WrapAsync(Pending& pending);
   bool CheckContinued(const Pending& pending);
   bool FailUndefined(std::string_view name, SourceRange range);
