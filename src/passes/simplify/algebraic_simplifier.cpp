@@ -125,9 +125,9 @@ struct Laws {
   std::deque<std::string> texts;
 
   Laws() {
-    for (const auto family :
-         {ArithmeticRules(), LogicRules(), IntegerRules(), ReshapeRules(), BroadcastRules(), MovementRules(),
-          ReductionRules(), UpdateRules(), ViewRules(), SumRules(), ContractionRules(), CallRules(), RoundingRules()})
+    for (const auto family : {ArithmeticRules(), LogicRules(), IntegerRules(), ReshapeRules(), BroadcastRules(),
+                              MovementRules(), ReductionRules(), UpdateRules(), ViewRules(), SumRules(),
+                              ContractionRules(), ConvolutionRules(), CallRules(), RoundingRules()})
       for (const Rule& rule : family) Add(rule);
     for (const Switch& s : Switches()) {
       for (const std::string_view id : s.laws)

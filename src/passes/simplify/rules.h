@@ -26,8 +26,9 @@ std::span<const Rule> RoundingRules();
 std::span<const Rule> UpdateRules();
 std::span<const Rule> ViewRules();
 std::span<const Rule> SumRules();          // Reduces and windows.
-std::span<const Rule> ContractionRules();  // Dots and convolutions.
-std::span<const Rule> CallRules();         // Conditionals, barriers, custom calls, collectives.
+std::span<const Rule> ContractionRules();  // Dots.
+std::span<const Rule> ConvolutionRules();
+std::span<const Rule> CallRules();  // Conditionals, barriers, custom calls, collectives.
 
 // Adds an instruction with shape, source range and metadata of `inst`.
 inline Instruction* Replace(Instruction& inst, Opcode opcode, const std::vector<Instruction*>& operands,
