@@ -161,6 +161,59 @@ class Plans {
   std::map<std::pair<const Computation*, ArgumentUse>, LivenessResult> known_;
 };
 
+struct FrameBuffers {
+  struct Buffer {
+    int64_t bytes;
+    // Number of slots that hold the buffer, or more if the frame must not free it.
+    int held;
+    int parameter;  // Leaf of the parameters, or -1.
+  };
+
+  int New(int64_t bytes) {
+    live += bytes;
+    all.push_back({bytes, 1, -1});
+    return static_cast<int>(all.size()) - 1;
+  }
+
+  Leaves New(const Shape& shape) {
+    Leaves leaves;
+    for (const int64_t bytes : LeafBytes(shape)) leaves.push_back(New(bytes));
+    return leaves;
+  }
+
+  int Share(int buffer) {
+    if (buffer != kFree) ++all[buffer].held;
+    return buffer;
+  }
+
+  Leaves Share(std::span<const int> leaves) {
+    for (const int buffer : leaves) Share(buffer);
+    return {leaves.begin(), leaves.end()};
+  }
+
+  void Release(Leaves& leaves) {
+    for (const int buffer : leaves) {
+      if (buffer != kFree && --all[buffer].held == 0) live -= all[buffer].bytes;
+    }
+    leaves.clear();
+  }
+
+  Origin OriginOf(int buffer) const {
+    if (buffer == kFree) return {Origin::kNothing};
+    if (all[buffer].parameter >= 0) return {Origin::kParameter, all[buffer].parameter};
+    return {};
+  }
+
+  int64_t BytesOf(const std::set<int>& buffers) const {
+    int64_t bytes = 0;
+    for (const int buffer : buffers) bytes += all[buffer].bytes;
+    return bytes;
+  }
+
+  std::vector<Buffer> all;
+  int64_t live = 0;
+};
+
 class LivenessSimulation {
  public:
   LivenessSimulation(Plans& plans, const Computation& computation, ArgumentUse use)
@@ -174,25 +227,18 @@ class LivenessSimulation {
       NoteLargest(step.inst, step.inst->shape().ByteSize());
       if (step.inst->Is(Opcode::kParameter)) continue;
       Leaves value = Do(step);
-      Note(live_ + ScratchOf(*step.inst));
+      Note(buffers_.live + ScratchOf(*step.inst));
       for (size_t i = 0; i < step.operands.size(); ++i) {
-        if (step.operands[i].last) Release(slots_[step.operands[i].slot]);
+        if (step.operands[i].last) buffers_.Release(slots_[step.operands[i].slot]);
       }
-      if (step.unused) Release(value);
+      if (step.unused) buffers_.Release(value);
       slots_[step.result] = std::move(value);
     }
-    for (const int buffer : slots_[program_.root]) result_.result.push_back(OriginOf(buffer));
+    for (const int buffer : slots_[program_.root]) result_.result.push_back(buffers_.OriginOf(buffer));
     return std::move(result_);
   }
 
  private:
-  struct Buffer {
-    int64_t bytes;
-    // Number of slots that hold the buffer, or more if the frame must not free it.
-    int held;
-    int parameter;  // Leaf of the parameters, or -1.
-  };
-
   void Receive(ArgumentUse use) {
     int leaf = 0;
     const std::vector<Origin>* passed_on =
@@ -204,52 +250,17 @@ class LivenessSimulation {
             use == ArgumentUse::kKept ||
             (passed_on != nullptr && (*passed_on)[leaf].kind == Origin::kParameter && (*passed_on)[leaf].leaf == leaf);
         if (slot >= 0) {
-          slots_[slot].push_back(static_cast<int>(buffers_.size()));
-          buffers_.push_back({callers ? 0 : bytes, callers ? 2 : 1, leaf});
-          if (!callers) live_ += bytes;
+          slots_[slot].push_back(static_cast<int>(buffers_.all.size()));
+          buffers_.all.push_back({callers ? 0 : bytes, callers ? 2 : 1, leaf});
+          if (!callers) buffers_.live += bytes;
         }
         ++leaf;
       }
     }
-    Note(live_);
+    Note(buffers_.live);
   }
 
   void Note(int64_t bytes) { result_.bytes = std::max(result_.bytes, bytes); }
-
-  Origin OriginOf(int buffer) const {
-    if (buffer == kFree) return {Origin::kNothing};
-    if (buffers_[buffer].parameter >= 0) return {Origin::kParameter, buffers_[buffer].parameter};
-    return {};
-  }
-
-  int New(int64_t bytes) {
-    live_ += bytes;
-    buffers_.push_back({bytes, 1, -1});
-    return static_cast<int>(buffers_.size()) - 1;
-  }
-
-  Leaves New(const Shape& shape) {
-    Leaves leaves;
-    for (const int64_t bytes : LeafBytes(shape)) leaves.push_back(New(bytes));
-    return leaves;
-  }
-
-  int Share(int buffer) {
-    if (buffer != kFree) ++buffers_[buffer].held;
-    return buffer;
-  }
-
-  Leaves Share(std::span<const int> leaves) {
-    for (const int buffer : leaves) Share(buffer);
-    return {leaves.begin(), leaves.end()};
-  }
-
-  void Release(Leaves& leaves) {
-    for (const int buffer : leaves) {
-      if (buffer != kFree && --buffers_[buffer].held == 0) live_ -= buffers_[buffer].bytes;
-    }
-    leaves.clear();
-  }
 
   const Leaves& Operand(const Step& step, size_t i) const { return slots_[step.operands[i].slot]; }
 
@@ -259,7 +270,7 @@ class LivenessSimulation {
   }
 
   bool Dies(const Step& step, size_t i, int buffer) const {
-    return step.operands[i].last && buffer != kFree && buffers_[buffer].held == 1;
+    return step.operands[i].last && buffer != kFree && buffers_.all[buffer].held == 1;
   }
 
   bool NamedOnce(const Step& step, size_t i) const {
@@ -269,8 +280,8 @@ class LivenessSimulation {
   // The buffer of operand `i` if the op can overwrite it, otherwise a new one.
   int InPlaceOf(const Step& step, size_t i) {
     const int buffer = Operand(step, i)[0];
-    if (Dies(step, i, buffer) && NamedOnce(step, i)) return Share(buffer);
-    return New(BytesOfArray(step.inst->operand(static_cast<int64_t>(i)).shape()));
+    if (Dies(step, i, buffer) && NamedOnce(step, i)) return buffers_.Share(buffer);
+    return buffers_.New(BytesOfArray(step.inst->operand(static_cast<int64_t>(i)).shape()));
   }
 
   Leaves Elementwise(const Step& step) {
@@ -280,7 +291,7 @@ class LivenessSimulation {
       if (operand.type() != shape.type() || !SameDims(operand, shape)) continue;
       if (Dies(step, i, Operand(step, i)[0]) && NamedOnce(step, i)) return {InPlaceOf(step, i)};
     }
-    return New(shape);
+    return buffers_.New(shape);
   }
 
   std::set<int> Given(const Step& step) const {
@@ -293,12 +304,6 @@ class LivenessSimulation {
     return given;
   }
 
-  int64_t BytesOf(const std::set<int>& buffers) const {
-    int64_t bytes = 0;
-    for (const int buffer : buffers) bytes += buffers_[buffer].bytes;
-    return bytes;
-  }
-
   void NoteLargest(const Instruction* inst, int64_t bytes) {
     if (bytes > result_.largest_bytes) result_.largest = inst, result_.largest_bytes = bytes;
   }
@@ -309,7 +314,8 @@ class LivenessSimulation {
   void NoteFrame(const Computation* callee, int64_t given) {
     const LivenessResult& freed = plans_.SimulationOf(callee, ArgumentUse::kFreed);
     NoteCallee(freed);
-    Note(std::min(live_ + plans_.SimulationOf(callee, ArgumentUse::kKept).bytes, live_ - given + freed.bytes));
+    Note(std::min(buffers_.live + plans_.SimulationOf(callee, ArgumentUse::kKept).bytes,
+                  buffers_.live - given + freed.bytes));
   }
 
   // False if the callee does not match the step, as in an unverified module.
@@ -338,20 +344,21 @@ class LivenessSimulation {
   // Buffers that the call uses last (`given`) remain only if they are in the result.
   Leaves Made(const Leaves& pattern, const Shape& shape, const std::set<int>& given) {
     for (const int buffer : given) {
-      if (std::ranges::find(pattern, buffer) == pattern.end()) live_ -= std::exchange(buffers_[buffer].bytes, 0);
+      if (std::ranges::find(pattern, buffer) == pattern.end())
+        buffers_.live -= std::exchange(buffers_.all[buffer].bytes, 0);
     }
     const std::vector<int64_t> bytes = LeafBytes(shape);
     Leaves leaves;
     for (size_t i = 0; i < pattern.size(); ++i)
-      leaves.push_back(pattern[i] == kMade ? New(bytes[i]) : Share(pattern[i]));
+      leaves.push_back(pattern[i] == kMade ? buffers_.New(bytes[i]) : buffers_.Share(pattern[i]));
     return leaves;
   }
 
   Leaves Call(const Step& step, const Shape& shape) {
     const Computation* callee = CalledComputations(*step.inst)[0];
-    if (!Fits(step, callee, 0, step.operands.size(), shape)) return New(shape);
+    if (!Fits(step, callee, 0, step.operands.size(), shape)) return buffers_.New(shape);
     const std::set<int> given = Given(step);
-    NoteFrame(callee, BytesOf(given));
+    NoteFrame(callee, buffers_.BytesOf(given));
     return Made(ResultOf(step, callee, 0, step.operands.size()), shape, given);
   }
 
@@ -362,8 +369,8 @@ class LivenessSimulation {
     const std::set<int> given = Given(step);
     Leaves pattern;
     for (size_t b = 0; b < branches.size(); ++b) {
-      if (!Fits(step, branches[b], b + 1, 1, shape)) return New(shape);
-      NoteFrame(branches[b], BytesOf(given));
+      if (!Fits(step, branches[b], b + 1, 1, shape)) return buffers_.New(shape);
+      NoteFrame(branches[b], buffers_.BytesOf(given));
       const Leaves of_branch = ResultOf(step, branches[b], b + 1, 1);
       if (b == 0) pattern = of_branch;
       for (size_t i = 0; i < pattern.size(); ++i) {
@@ -377,7 +384,7 @@ class LivenessSimulation {
   Leaves While(const Step& step) {
     const Shape& shape = step.inst->shape();
     const WhileAttrs& attrs = step.inst->attrs<WhileAttrs>();
-    if (!Fits(step, attrs.body, 0, 1, shape)) return New(shape);
+    if (!Fits(step, attrs.body, 0, 1, shape)) return buffers_.New(shape);
     const std::vector<int64_t> bytes = LeafBytes(shape);
     const std::vector<Origin>& origins = plans_.SimulationOf(attrs.body, ArgumentUse::kKept).result;
     Leaves pattern = Operand(step, 0);
@@ -395,18 +402,18 @@ class LivenessSimulation {
     const LivenessResult& condition = plans_.SimulationOf(attrs.condition, ArgumentUse::kKept);
     NoteCallee(body);
     NoteCallee(condition);
-    Note(live_ - BytesOf(given) + std::max(body.bytes, state + condition.bytes));
+    Note(buffers_.live - buffers_.BytesOf(given) + std::max(body.bytes, state + condition.bytes));
     return Made(pattern, shape, given);
   }
 
   // ((operands), result, ...). With all operands bound, other elements than the result are zeros.
   Leaves Started(const Step& step) {
     const Shape& shape = step.inst->shape();
-    if (step.operands.size() != CalledComputations(*step.inst)[0]->parameters().size()) return New(shape);
+    if (step.operands.size() != CalledComputations(*step.inst)[0]->parameters().size()) return buffers_.New(shape);
     Leaves leaves;
     for (size_t i = 0; i < shape.elements().size(); ++i) {
       const Shape& element = shape.element(static_cast<int64_t>(i));
-      const Leaves more = i == 1 ? Call(step, element) : New(element);
+      const Leaves more = i == 1 ? Call(step, element) : buffers_.New(element);
       leaves.insert(leaves.end(), more.begin(), more.end());
     }
     return leaves;
@@ -434,34 +441,34 @@ class LivenessSimulation {
       case Opcode::kTuple: {
         Leaves leaves;
         for (size_t i = 0; i < step.operands.size(); ++i) {
-          const Leaves more = Share(Operand(step, i));
+          const Leaves more = buffers_.Share(Operand(step, i));
           leaves.insert(leaves.end(), more.begin(), more.end());
         }
         return leaves;
       }
-      case Opcode::kGetTupleElement: return Share(Element(step, inst.tuple_index()));
-      case Opcode::kCopyDone: return Share(Element(step, 0));
+      case Opcode::kGetTupleElement: return buffers_.Share(Element(step, inst.tuple_index()));
+      case Opcode::kCopyDone: return buffers_.Share(Element(step, 0));
       case Opcode::kAsyncDone:
       case Opcode::kAllGatherDone:
-      case Opcode::kCollectivePermuteDone: return Share(Element(step, 1));
+      case Opcode::kCollectivePermuteDone: return buffers_.Share(Element(step, 1));
       case Opcode::kReshape:
       case Opcode::kOptimizationBarrier:
       case Opcode::kDomain:
       case Opcode::kAddDependency:
-      case Opcode::kAllReduceDone: return Share(Operand(step, 0));
+      case Opcode::kAllReduceDone: return buffers_.Share(Operand(step, 0));
       case Opcode::kAsyncUpdate:
         if (step.operands.size() > 1) break;
-        return Share(Operand(step, 0));
+        return buffers_.Share(Operand(step, 0));
       case Opcode::kCopyStart: {
-        Leaves leaves = Share(Operand(step, 0));
-        const Leaves source = Share(Operand(step, 0));
+        Leaves leaves = buffers_.Share(Operand(step, 0));
+        const Leaves source = buffers_.Share(Operand(step, 0));
         leaves.insert(leaves.end(), source.begin(), source.end());
-        leaves.push_back(New(inst.shape().element(2).ByteSize()));
+        leaves.push_back(buffers_.New(inst.shape().element(2).ByteSize()));
         return leaves;
       }
       case Opcode::kCopy:
         if (inst.shape().IsArray() && inst.shape().type() != inst.operand(0).shape().type()) break;
-        return Share(Operand(step, 0));
+        return buffers_.Share(Operand(step, 0));
       case Opcode::kDynamicUpdateSlice:
         if (!step.dynamic && inst.operand(0).shape().IsArray()) return {InPlaceOf(step, 0)};
         break;
@@ -475,15 +482,14 @@ class LivenessSimulation {
         if (inst.Is(kElementwise) && inst.shape().IsArray() && !step.dynamic) return Elementwise(step);
         break;
     }
-    return New(inst.shape());
+    return buffers_.New(inst.shape());
   }
 
   Plans& plans_;
   const Computation& computation_;
   const Program& program_;
   std::vector<Leaves> slots_;
-  std::vector<Buffer> buffers_;
-  int64_t live_ = 0;
+  FrameBuffers buffers_;
   LivenessResult result_;
 };
 

@@ -165,6 +165,45 @@ bool IsReversed(const Window& window) {
   return std::ranges::any_of(window.dims, [](const WindowDim& d) { return d.reversed; });
 }
 
+// `lhs` is in LhsOrder.
+Geometry GeometryOf(const Instruction& inst, const Shape& lhs, const Shape& filter) {
+  const ConvolutionAttrs& attrs = inst.attrs<ConvolutionAttrs>();
+  const DimLabels& labels = attrs.dim_labels;
+  Geometry g;
+  g.window = attrs.window.dims;
+  const int64_t spatial = static_cast<int64_t>(labels.lhs_spatial.size());
+  g.base.assign(lhs.dims().begin() + 1, lhs.dims().end() - 1);
+  std::vector<int64_t> kernel;
+  for (int64_t d = 0; d < spatial; ++d) {
+    g.out.push_back(inst.shape().dim(labels.out_spatial[d]));
+    kernel.push_back(filter.dim(labels.rhs_spatial[d]));
+  }
+  for (IndexWalk walk(kernel); walk.Valid(); walk.Next()) g.taps.push_back(walk.index());
+  g.out_positions = Product(g.out);
+  g.features = lhs.dims().back();
+  g.outputs = filter.dim(labels.rhs_output_feature);
+  g.group_features = filter.dim(labels.rhs_input_feature);
+  g.group_outputs = g.outputs / std::max(attrs.feature_group_count, attrs.batch_group_count);
+  g.batch = lhs.dim(0) / attrs.batch_group_count;
+  return g;
+}
+
+// `rhs` is in RhsOrder.
+Literal Reversed(const Literal& rhs, const Window& window) {
+  std::vector<int64_t> strides = RowMajorStrides(rhs.shape().dims());
+  int64_t first = 0;
+  for (int64_t d = 0; d < std::ssize(window.dims); ++d) {
+    if (!window.dims[d].reversed) continue;
+    first += (rhs.shape().dim(d) - 1) * strides[d];
+    strides[d] = -strides[d];
+  }
+  Literal turned = Literal::Uninitialized(rhs.shape());
+  const int64_t bytes = ByteWidth(rhs.shape().type());
+  CopyStrided(rhs.shape().dims(), rhs.raw() + first * bytes, strides, turned.mutable_raw(),
+              RowMajorStrides(rhs.shape().dims()), bytes);
+  return turned;
+}
+
 }  // namespace
 
 int64_t ConvolutionScratchBytes(const Instruction& inst) {
@@ -213,39 +252,11 @@ Result<Literal> EvalConvolution(Evaluation& e) {
   const Literal lhs = Transposed(TRY(Dense(e, 0, attrs.sparsity.lhs)), LhsOrder(labels));
   const std::vector<int64_t> out_order = OutOrder(labels);
 
-  Geometry g;
-  g.window = attrs.window.dims;
-  const int64_t spatial = static_cast<int64_t>(labels.lhs_spatial.size());
-  g.base.assign(lhs.shape().dims().begin() + 1, lhs.shape().dims().end() - 1);
-  std::vector<int64_t> kernel;
-  for (int64_t d = 0; d < spatial; ++d) {
-    g.out.push_back(shape.dim(labels.out_spatial[d]));
-    kernel.push_back(filter.shape().dim(labels.rhs_spatial[d]));
-  }
-  for (IndexWalk walk(kernel); walk.Valid(); walk.Next()) g.taps.push_back(walk.index());
-  g.out_positions = Product(g.out);
-  g.features = lhs.shape().dims().back();
-  g.outputs = filter.shape().dim(labels.rhs_output_feature);
+  const Geometry g = GeometryOf(e.inst, lhs.shape(), filter.shape());
   const int64_t groups = std::max(attrs.feature_group_count, attrs.batch_group_count);
-  g.group_features = filter.shape().dim(labels.rhs_input_feature);
-  g.group_outputs = g.outputs / groups;
-  g.batch = lhs.shape().dim(0) / attrs.batch_group_count;
 
   Literal rhs = Transposed(filter, RhsOrder(labels));
-  if (IsReversed(attrs.window) && rhs.byte_size() > 0) {
-    std::vector<int64_t> strides = RowMajorStrides(rhs.shape().dims());
-    int64_t first = 0;
-    for (int64_t d = 0; d < spatial; ++d) {
-      if (!g.window[d].reversed) continue;
-      first += (kernel[d] - 1) * strides[d];
-      strides[d] = -strides[d];
-    }
-    Literal turned = Literal::Uninitialized(rhs.shape());
-    const int64_t bytes = ByteWidth(rhs.shape().type());
-    CopyStrided(rhs.shape().dims(), rhs.raw() + first * bytes, strides, turned.mutable_raw(),
-                RowMajorStrides(rhs.shape().dims()), bytes);
-    rhs = std::move(turned);
-  }
+  if (IsReversed(attrs.window) && rhs.byte_size() > 0) rhs = Reversed(rhs, attrs.window);
 
   const WidenedElements left(lhs, type), right(rhs, type);
   std::vector<int64_t> canonical;

@@ -192,35 +192,9 @@ Status RunAlong(const Running& running, const ScalarBody& body, const Arrays& ar
   return status;
 }
 
-}  // namespace
-
-Result<Literal> EvalReduceWindow(Evaluation& e) {
-  const ReduceWindowAttrs& attrs = e.inst.attrs<ReduceWindowAttrs>();
-  const ScalarBody& body = *TRY(e.session.Body(*attrs.to_apply));
-  const size_t arrays = e.operands.size() / 2;
-  const auto inputs = e.operands.first(arrays), inits = e.operands.subspan(arrays);
-  TRY(CheckBody(e.inst, body, arrays, inits, inputs));
-  const Shape& out_shape = e.inst.shape().IsTuple() ? e.inst.shape().element(0) : e.inst.shape();
-  const Sliding sliding(attrs.window, inputs[0].shape().dims(), out_shape.dims());
-
-  std::vector<Literal> results;
-  std::vector<int64_t> bytes;
-  std::vector<std::byte*> out;
-  for (size_t i = 0; i < arrays; ++i) {
-    results.push_back(Literal::Uninitialized(e.inst.shape().IsTuple() ? e.inst.shape().element(i) : e.inst.shape()));
-    bytes.push_back(ByteWidth(inits[i].shape().type()));
-  }
-  for (Literal& result : results) out.push_back(result.mutable_raw());
-  if (const auto running = Running::Make(attrs.window, inputs[0].shape().dims(), out_shape.dims())) {
-    Arrays raw{.out = out, .bytes = bytes};
-    for (size_t a = 0; a < arrays; ++a) {
-      raw.in.push_back(inputs[a].raw());
-      raw.init.push_back(inits[a].raw());
-    }
-    TRY(RunAlong(*running, body, raw));
-    return e.inst.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
-  }
-  const ElementwiseOp* const binary = arrays == 1 ? body.AsBinary() : nullptr;
+Status Slide(const Sliding& sliding, const ScalarBody& body, const Arrays& arrays) {
+  const size_t number = arrays.out.size();
+  const ElementwiseOp* const binary = number == 1 ? body.AsBinary() : nullptr;
 
   std::mutex mutex;
   Status status;
@@ -232,17 +206,18 @@ Result<Literal> EvalReduceWindow(Evaluation& e) {
   ParallelFor(
       rows * blocks, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
         ScalarBody::Scratch scratch;
-        std::vector<std::byte> packed(arrays * ScalarBody::kLanes * 16);
-        std::vector<const std::byte*> in(2 * arrays);
-        std::vector<std::byte*> accumulators(arrays);
+        std::vector<std::byte> packed(number * ScalarBody::kLanes * 16);
+        std::vector<const std::byte*> in(2 * number);
+        std::vector<std::byte*> accumulators(number);
         IndexWalk row(sliding.outer_out);
         for (int64_t i = begin; i < end && !failed.load(std::memory_order_relaxed); ++i) {
           row.Seek(i / blocks);
           const int64_t lane_begin = i % blocks * ScalarBody::kLanes,
                         lane_end = std::min(sliding.lanes, lane_begin + ScalarBody::kLanes);
           const int64_t row_out = i / blocks * sliding.lanes;
-          for (size_t a = 0; a < arrays; ++a)
-            Fill(inits[a].raw(), bytes[a], out[a] + (row_out + lane_begin) * bytes[a], lane_end - lane_begin);
+          for (size_t a = 0; a < number; ++a)
+            Fill(arrays.init[a], arrays.bytes[a], arrays.out[a] + (row_out + lane_begin) * arrays.bytes[a],
+                 lane_end - lane_begin);
           const std::vector<Offsets> outer = sliding.OuterOffsets(row.index());
           std::vector<int64_t> counts;
           for (const Offsets& offsets : outer) counts.push_back(offsets.end - offsets.begin);
@@ -253,13 +228,13 @@ Result<Literal> EvalReduceWindow(Evaluation& e) {
             for (int64_t offset = inner.begin; offset < inner.end; ++offset) {
               sliding.ForEachLaneRun(
                   lane_begin, lane_end, offset, [&](int64_t lane, int64_t count, int64_t base, int64_t stride) {
-                    for (size_t a = 0; a < arrays; ++a) {
-                      in[a] = accumulators[a] = out[a] + (row_out + lane) * bytes[a];
-                      const std::byte* from = inputs[a].raw() + (element + base) * bytes[a];
-                      in[arrays + a] = from;
+                    for (size_t a = 0; a < number; ++a) {
+                      in[a] = accumulators[a] = arrays.out[a] + (row_out + lane) * arrays.bytes[a];
+                      const std::byte* from = arrays.in[a] + (element + base) * arrays.bytes[a];
+                      in[number + a] = from;
                       if (stride == 1 || count == 1) continue;
-                      GatherStrided(from, stride, bytes[a], packed.data() + a * ScalarBody::kLanes * 16, count);
-                      in[arrays + a] = packed.data() + a * ScalarBody::kLanes * 16;
+                      GatherStrided(from, stride, arrays.bytes[a], packed.data() + a * ScalarBody::kLanes * 16, count);
+                      in[number + a] = packed.data() + a * ScalarBody::kLanes * 16;
                     }
                     if (binary != nullptr) {
                       binary->Run(in.data(), accumulators[0], count);
@@ -275,7 +250,31 @@ Result<Literal> EvalReduceWindow(Evaluation& e) {
           }
         }
       });
-  TRY(std::move(status));
+  return status;
+}
+
+}  // namespace
+
+Result<Literal> EvalReduceWindow(Evaluation& e) {
+  const ReduceWindowAttrs& attrs = e.inst.attrs<ReduceWindowAttrs>();
+  const ScalarBody& body = *TRY(e.session.Body(*attrs.to_apply));
+  const size_t arrays = e.operands.size() / 2;
+  const auto inputs = e.operands.first(arrays), inits = e.operands.subspan(arrays);
+  TRY(CheckBody(e.inst, body, arrays, inits, inputs));
+  const Shape& out_shape = e.inst.shape().IsTuple() ? e.inst.shape().element(0) : e.inst.shape();
+
+  std::vector<Literal> results;
+  Arrays raw;
+  for (size_t a = 0; a < arrays; ++a) {
+    results.push_back(Literal::Uninitialized(e.inst.shape().IsTuple() ? e.inst.shape().element(a) : e.inst.shape()));
+    raw.in.push_back(inputs[a].raw());
+    raw.init.push_back(inits[a].raw());
+    raw.bytes.push_back(ByteWidth(inits[a].shape().type()));
+  }
+  for (Literal& result : results) raw.out.push_back(result.mutable_raw());
+  if (const auto running = Running::Make(attrs.window, inputs[0].shape().dims(), out_shape.dims()))
+    TRY(RunAlong(*running, body, raw));
+  else TRY(Slide(Sliding(attrs.window, inputs[0].shape().dims(), out_shape.dims()), body, raw));
   return e.inst.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
 }
 
