@@ -323,14 +323,47 @@ Cost CostAnalysis::CostOfCalls(const Instruction& inst) const {
   return cost;
 }
 
-Cost CostAnalysis::ComputeCost(const Instruction& inst) const {
-  Cost cost;
-  const double elements = Elements(inst.shape());
+Cost CostAnalysis::CostOfApplied(const Instruction& inst) const {
   const auto applied = [&](const Computation* computation, double times) {
     Cost body = computation != nullptr ? CostOf(*computation) : Cost{};
     body.bytes_read = body.bytes_written = 0;  // Values of a called computation stay in registers.
     return body.Times(times);
   };
+  switch (inst.opcode()) {
+    case Opcode::kReduce: return applied(inst.attrs<ReduceAttrs>().to_apply, Elements(inst.operand(0).shape()));
+    case Opcode::kScan: return applied(inst.attrs<ScanAttrs>().to_apply, Elements(inst.operand(0).shape()));
+    // Window positions on padding count. A running fold takes one step for each result.
+    case Opcode::kReduceWindow: {
+      const auto& attrs = inst.attrs<ReduceWindowAttrs>();
+      const Shape& result = inst.shape().IsTuple() ? inst.shape().element(0) : inst.shape();
+      return applied(attrs.to_apply, Elements(result) * (RunningFoldOf(inst) ? 1 : WindowSize(attrs.window)));
+    }
+    case Opcode::kSelectAndScatter: {
+      const auto& attrs = inst.attrs<SelectAndScatterAttrs>();
+      const double sources = Elements(inst.operand(1).shape());
+      Cost cost = applied(attrs.select, sources * WindowSize(attrs.window));
+      return cost += applied(attrs.scatter, sources);
+    }
+    case Opcode::kScatter:
+      return applied(inst.attrs<ScatterAttrs>().to_apply, Elements(inst.operand(inst.operand_count() - 1).shape()));
+    case Opcode::kMap: return applied(inst.attrs<MapAttrs>().to_apply, Elements(inst.shape()));
+    case Opcode::kSort: {
+      const auto& attrs = inst.attrs<SortAttrs>();
+      const Shape& keys = inst.operand(0).shape();
+      return applied(attrs.to_apply, Elements(keys) * ComparisonsPerElement(keys.dim(attrs.dimension.value)));
+    }
+    default: {
+      Cost cost;
+      for (const Instruction* operand : inst.operands())
+        cost += applied(inst.attrs<CollectiveAttrs>().to_apply, Elements(operand->shape()));
+      return cost;
+    }
+  }
+}
+
+Cost CostAnalysis::ComputeCost(const Instruction& inst) const {
+  Cost cost;
+  const double elements = Elements(inst.shape());
   switch (inst.opcode()) {
     case Opcode::kWhile:
     case Opcode::kConditional:
@@ -345,32 +378,17 @@ Cost CostAnalysis::ComputeCost(const Instruction& inst) const {
     case Opcode::kCholesky: cost = OfCholesky(inst); break;
     case Opcode::kTriangularSolve: cost = OfTriangularSolve(inst); break;
 
-    case Opcode::kReduce: cost = applied(inst.attrs<ReduceAttrs>().to_apply, Elements(inst.operand(0).shape())); break;
-    case Opcode::kScan: cost = applied(inst.attrs<ScanAttrs>().to_apply, Elements(inst.operand(0).shape())); break;
-    // Window positions on padding count. A running fold takes one step for each result.
-    case Opcode::kReduceWindow: {
-      const auto& attrs = inst.attrs<ReduceWindowAttrs>();
-      const Shape& result = inst.shape().IsTuple() ? inst.shape().element(0) : inst.shape();
-      cost = applied(attrs.to_apply, Elements(result) * (RunningFoldOf(inst) ? 1 : WindowSize(attrs.window)));
-      break;
-    }
-    case Opcode::kSelectAndScatter: {
-      const auto& attrs = inst.attrs<SelectAndScatterAttrs>();
-      const double sources = Elements(inst.operand(1).shape());
-      cost = applied(attrs.select, sources * WindowSize(attrs.window));
-      cost += applied(attrs.scatter, sources);
-      break;
-    }
+    case Opcode::kReduce:
+    case Opcode::kScan:
+    case Opcode::kReduceWindow:
+    case Opcode::kSelectAndScatter:
     case Opcode::kScatter:
-      cost = applied(inst.attrs<ScatterAttrs>().to_apply, Elements(inst.operand(inst.operand_count() - 1).shape()));
-      break;
-    case Opcode::kMap: cost = applied(inst.attrs<MapAttrs>().to_apply, elements); break;
-    case Opcode::kSort: {
-      const auto& attrs = inst.attrs<SortAttrs>();
-      const Shape& keys = inst.operand(0).shape();
-      cost = applied(attrs.to_apply, Elements(keys) * ComparisonsPerElement(keys.dim(attrs.dimension.value)));
-      break;
-    }
+    case Opcode::kMap:
+    case Opcode::kSort:
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+    case Opcode::kReduceScatter:
+    case Opcode::kCollectiveReduce: cost = CostOfApplied(inst); break;
     // A heap keeps the best k elements.
     case Opcode::kTopK:
       cost = Arithmetic(Elements(inst.operand(0).shape()) * ComparisonsPerElement(inst.attrs<TopKAttrs>().k + 1));
@@ -387,14 +405,6 @@ Cost CostAnalysis::ComputeCost(const Instruction& inst) const {
       cost = Arithmetic(20 * Elements(inst.shape().IsTuple() ? inst.shape().element(1) : inst.shape()));
       break;
     case Opcode::kRng: cost = Arithmetic(20 * elements); break;
-
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kReduceScatter:
-    case Opcode::kCollectiveReduce:
-      for (const Instruction* operand : inst.operands())
-        cost += applied(inst.attrs<CollectiveAttrs>().to_apply, Elements(operand->shape()));
-      break;
 
     case Opcode::kCustomCall:
       AddGap(inst, "arithmetic of custom calls is unknown; only their traffic is counted");

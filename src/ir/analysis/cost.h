@@ -62,6 +62,7 @@ class CostAnalysis {
  private:
   Cost ComputeCost(const Instruction& inst) const;
   Cost CostOfCalls(const Instruction& inst) const;
+  Cost CostOfApplied(const Instruction& inst) const;
   void AddGap(const Instruction& inst, std::string_view what) const;
 
   const Module& module_;
