@@ -129,4 +129,18 @@ void CopyStrided(std::span<const int64_t> dims, const std::byte* from, std::span
   }
 }
 
+std::vector<int64_t> OffsetsOf(const Shape& shape, std::span<const int64_t> dimensions) {
+  const std::vector<int64_t> strides = RowMajorStrides(shape.dims());
+  std::vector<int64_t> offsets{0};
+  for (const int64_t d : dimensions) {
+    std::vector<int64_t> next;
+    next.reserve(offsets.size() * shape.dim(d));
+    for (const int64_t offset : offsets) {
+      for (int64_t i = 0; i < shape.dim(d); ++i) next.push_back(offset + i * strides[d]);
+    }
+    offsets = std::move(next);
+  }
+  return offsets;
+}
+
 }  // namespace hlo

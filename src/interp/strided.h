@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/dimensions.h"
+#include "ir/shape.h"
 
 namespace hlo {
 
@@ -14,6 +15,9 @@ namespace hlo {
 // of `bytes` (1, 2, 4, 8 or 16) bytes. They may be negative, and zero in `from`. Positions in `to` must differ.
 void CopyStrided(std::span<const int64_t> dims, const std::byte* from, std::span<const int64_t> from_strides,
                  std::byte* to, std::span<const int64_t> to_strides, int64_t bytes);
+
+// Row-major offsets of the indices of `dimensions`, the last one fastest.
+std::vector<int64_t> OffsetsOf(const Shape& shape, std::span<const int64_t> dimensions);
 
 // All indices below `dims`, in row-major order. A scalar has one index.
 class IndexWalk {

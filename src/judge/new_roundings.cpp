@@ -30,14 +30,9 @@ Types FloatTypesOf(const Shape& shape) {
   return types;
 }
 
-bool Includes(PrimitiveType wide, PrimitiveType narrow) {
-  const shadow::Rounding a = shadow::RoundingTo(wide, false), b = shadow::RoundingTo(narrow, false);
-  return a.relative <= b.relative && a.least <= b.least && a.overflow >= b.overflow;
-}
-
 bool IncludesSome(PrimitiveType wide, Types types) {
   for (int type = 0; types >> type != 0; ++type) {
-    if ((types >> type & 1) != 0 && Includes(wide, static_cast<PrimitiveType>(type))) return true;
+    if ((types >> type & 1) != 0 && shadow::Includes(wide, static_cast<PrimitiveType>(type))) return true;
   }
   return false;
 }
@@ -53,7 +48,7 @@ ReducePrecisionAttrs BitsOf(PrimitiveType type) {
 bool MakesNumbers(const Instruction& inst) {
   if (inst.Is(Opcode::kConvert)) {
     const PrimitiveType from = inst.operand(0).shape().type();
-    return !IsFloat(from) || !Includes(inst.shape().type(), from);
+    return !IsFloat(from) || !shadow::Includes(inst.shape().type(), from);
   }
   if (inst.Is(kElementwise)) return RowOf(inst.opcode()).ulps > 0;
   if (!kSums.Has(inst.opcode())) return false;

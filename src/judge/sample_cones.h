@@ -32,25 +32,22 @@ struct Cut {
 
 class SampleCones {
  public:
-  // Value numbers of the elements of a loop's state, with their values.
+  // Elements of a loop's state, by value number.
   using State = std::unordered_map<int, std::shared_ptr<const Literal>>;
 
   SampleCones(const Module& before, const Module& after, std::span<const Literal> args, const SampleOptions& options,
               const ValueNumbers& numbers);
 
-  // Values that the run left in memory are given, unless slices compute them again.
   void GiveLeft(const Module& before, const Origins& origins);
   bool IsLeft(int number) const { return left_.contains(number); }
   bool HasLeft() const { return !left_.empty(); }
   void SetState(State state) { state_ = std::move(state); }
 
-  // The cones refer to given values until the next call.
   void DropGiven() { held_.clear(); }
   // Returns nullopt if an argument of a loop's body is missing, or a value has a dynamic size or cannot be computed
   // again.
   Result<std::optional<shadow::Cone>> Of(const Place& place, const Cut& cut);
 
-  // Null outside of loops.
   const Instruction* LoopAround(const Instruction& inst) const;
   const LoopOfComputation& loops_before() const { return loops_before_; }
   const LoopOfComputation& loops_after() const { return loops_after_; }

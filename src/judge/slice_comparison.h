@@ -16,7 +16,7 @@ struct SliceOutcome {
   Comparison comparison;  // Only for kDiffers.
 };
 
-// The results are elements of `after`, an instruction with the shape `shape`. `before` is the module before the passes.
+// The results are elements of `after`, or of the element of it with the shape `shape`.
 Result<SliceOutcome> CompareSlices(const shadow::SlicesOfTwo& slices, const Instruction& after, const Shape& shape,
                                    const Module& before, Preserves promise, const SampleOptions& options);
 

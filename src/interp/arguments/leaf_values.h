@@ -1,5 +1,4 @@
-// The values of one leaf of an argument. Each element has its own random numbers, so threads can make them in any
-// order. Private to interp/arguments.
+// The values of one leaf of an argument. Private to interp/arguments.
 #ifndef HLO_INTERP_ARGUMENTS_LEAF_VALUES_H_
 #define HLO_INTERP_ARGUMENTS_LEAF_VALUES_H_
 
@@ -21,7 +20,6 @@ struct LeafDraws {
   PhiloxBlock Draw(int64_t i, Part part = Part::kReal) const;
   bool IsExactly() const { return range.exactly && options.constrain && options.profile != InputProfile::kEdge; }
   uint64_t Numbers() const { return static_cast<uint64_t>(shape.NumElements()) * (IsComplex(shape.type()) ? 2 : 1); }
-  // A place below `count` for element `i`. Places repeat only if there are more elements.
   uint64_t PlaceOf(int64_t i, uint64_t count) const;
   // For the profile `ties`, returns an earlier element with the same key, otherwise `i`.
   int64_t KeyOf(int64_t i) const;
@@ -39,12 +37,10 @@ uint64_t Permuted(uint64_t i, uint64_t count, uint64_t key);
 
 class LeafFloats {
  public:
-  // Multiplies the scale by `tighten`.
   LeafFloats(const LeafDraws& draws, double tighten);
 
   double At(int64_t i, Part part = Part::kReal) const;
-  // Computes f32 elements of profiles without rules for single elements, in whole vectors. Returns the first element
-  // that it did not compute.
+  // Returns the first element that it did not compute.
   int64_t MakePlain(float* out, int64_t begin, int64_t end) const;
 
  private:

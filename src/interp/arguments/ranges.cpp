@@ -10,7 +10,6 @@
 namespace hlo {
 namespace {
 
-// Follows the requirements of all uses back to parameters and elided constants.
 class Collector {
  public:
   explicit Collector(const Module& module) : module_(module) {

@@ -47,14 +47,11 @@ struct RequirementOf {
 };
 using Requirements = std::vector<RequirementOf>;
 
-// The requirements of `inst` for its operands.
 Requirements RequirementsOfUse(const Instruction& inst);
 // The requirements for operands by which the array `inst` meets `requirement`. Not for parameters and calls.
 Requirements RequirementsThrough(const Instruction& inst, Requirement requirement);
 
-// The only value of all elements, if it is a real constant.
 std::optional<double> ConstantOf(const Instruction& inst);
-// The value before movements and conversions.
 const Instruction& Bare(const Instruction& inst);
 
 }  // namespace hlo

@@ -7,6 +7,15 @@
 
 namespace hlo {
 
+bool IsMovement(const Instruction& inst) {
+  return inst.Is(kMoves) || (inst.Is(Opcode::kBitcast) && inst.shape().type() == inst.operand(0).shape().type());
+}
+
+int64_t DataOperands(const Instruction& inst) {
+  if (inst.Is(Opcode::kConcatenate)) return inst.operand_count();
+  return inst.Is(Opcode::kDynamicUpdateSlice) || inst.Is(Opcode::kPad) ? 2 : 1;
+}
+
 std::optional<std::vector<MovedIndex>> MovedIndices(const Instruction& inst) {
   std::vector<MovedIndex> indices;
   switch (inst.opcode()) {

@@ -1,4 +1,4 @@
-// What a data movement without index operands does to an index.
+// Data movements, and what those without index operands do to an index.
 #ifndef HLO_IR_ANALYSIS_MOVEMENT_H_
 #define HLO_IR_ANALYSIS_MOVEMENT_H_
 
@@ -10,6 +10,11 @@
 #include "ir/instruction.h"
 
 namespace hlo {
+
+// Whether the elements of the result are elements of operands (OpTrait kMoves), or a bitcast to the same type.
+bool IsMovement(const Instruction& inst);
+// The number of leading operands of a movement that are data. The others are indices.
+int64_t DataOperands(const Instruction& inst);
 
 // An index of the operand: offset + scale * (the result's index along `dim`).
 struct MovedIndex {
@@ -28,7 +33,7 @@ struct MovedStrides {
 // Nullopt except for the instructions of MovedIndices, reshapes, and bitcasts that are reshapes.
 std::optional<MovedStrides> StridesOfMovement(const Instruction& inst, const Shape& operand);
 
-// The source of each element of the instructions above, of a concatenate or of a pad.
+// Of the instructions above, concatenate and pad.
 class ElementSources {
  public:
   struct Source {

@@ -11,6 +11,7 @@
 #include <numbers>
 #include <optional>
 
+#include "ir/analysis/movement.h"
 #include "ir/markers.h"
 #include "judge/bounds/complex_parts.h"
 #include "judge/bounds/rules.h"
@@ -146,8 +147,8 @@ std::vector<double> SizesOfExponents(const Instruction& inst, Operands operands)
 }
 
 // The interpreter's value for exact operands whose formula gives no interval, rounded once from f64 like a kernel's.
-// Infinite and NaN results are undetermined. So are powers and angles of such operands, except for powers that are 0: of
-// these, only the signs of the zeros are.
+// Infinite and NaN results are undetermined. So are powers and angles of such operands, except for powers that are 0:
+// of these, only the signs of the zeros are.
 Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands operands) {
   ShadowValue value = SplitComplex(TRY(ThroughInterpreter(context, inst, operands)));
   const bool is_free = inst.Is(Opcode::kPower) || inst.Is(Opcode::kAtan2);

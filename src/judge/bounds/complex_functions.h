@@ -15,7 +15,6 @@ struct ComplexParts {
 // Adds the function of `z`, or of `z` and `w`, whose parts have the shape `part`. Nullopt for other opcodes.
 std::optional<ComplexParts> AddFunction(Computation& to, const Shape& part, Opcode opcode, ComplexParts z,
                                         ComplexParts w);
-// Adds |z|.
 Instruction& AddModulus(Computation& to, const Shape& part, ComplexParts z);
 
 }  // namespace hlo::shadow

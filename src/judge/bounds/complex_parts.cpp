@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/analysis/movement.h"
 #include "judge/bounds/complex_functions.h"
 
 namespace hlo::shadow {

@@ -38,9 +38,6 @@ Contraction ContractionOfDot(const Instruction& dot, const Shape& lhs, const Sha
 Contraction ContractionOfConvolution(const Instruction& convolution, const Shape& in, const Shape& rhs,
                                      const Shape& out);
 
-// Row-major offsets of the indices of `dimensions`, the last one fastest.
-std::vector<int64_t> OffsetsOf(const Shape& shape, std::span<const int64_t> dimensions);
-
 }  // namespace hlo::shadow
 
 #endif  // HLO_JUDGE_BOUNDS_CONTRACT_H_

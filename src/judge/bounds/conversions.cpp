@@ -8,11 +8,6 @@
 namespace hlo::shadow {
 namespace {
 
-bool Includes(PrimitiveType to, PrimitiveType from) {
-  const Rounding a = RoundingTo(to, false), b = RoundingTo(from, false);
-  return a.relative <= b.relative && a.least <= b.least && a.overflow >= b.overflow;
-}
-
 // Numbers that are not positive become NaN, because f8e8m0fnu has neither 0 nor a sign.
 Pair AboveZero(const Pair* in) {
   const auto [x, e] = in[0];

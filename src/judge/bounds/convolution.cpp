@@ -2,6 +2,28 @@
 #include "judge/bounds/contract.h"
 
 namespace hlo::shadow {
+namespace {
+
+// Base offset or -1, for each spatial dimension, result position and window position.
+std::vector<std::vector<int64_t>> BaseOffsets(const ConvolutionAttrs& attrs, const Shape& in, const Shape& out) {
+  const DimLabels& labels = attrs.dim_labels;
+  const std::vector<int64_t> strides = RowMajorStrides(in.dims());
+  std::vector<std::vector<int64_t>> tables(labels.lhs_spatial.size());
+  for (size_t s = 0; s < tables.size(); ++s) {
+    const WindowDim& w = attrs.window.dims[s];
+    const int64_t size = in.dim(labels.lhs_spatial[s]);
+    for (int64_t o = 0; o < out.dim(labels.out_spatial[s]); ++o) {
+      for (int64_t k = 0; k < w.size; ++k) {
+        const int64_t dilated = o * w.stride + k * w.window_dilation - w.pad_low;
+        const bool inside = dilated >= 0 && dilated % w.base_dilation == 0 && dilated / w.base_dilation < size;
+        tables[s].push_back(inside ? dilated / w.base_dilation * strides[labels.lhs_spatial[s]] : -1);
+      }
+    }
+  }
+  return tables;
+}
+
+}  // namespace
 
 Contraction ContractionOfConvolution(const Instruction& convolution, const Shape& in, const Shape& rhs,
                                      const Shape& out) {
@@ -16,20 +38,10 @@ Contraction ContractionOfConvolution(const Instruction& convolution, const Shape
   const int64_t outputs = rhs.dim(labels.rhs_output_feature) / groups;
   const int64_t batch = out.dim(labels.out_batch);
 
-  // Base offset or -1, for each spatial dimension, result position and window position.
-  std::vector<std::vector<int64_t>> tables(spatial);
+  std::vector<std::vector<int64_t>> tables = BaseOffsets(attrs, in, out);
   int64_t positions = 1, places = 1;
   for (size_t s = 0; s < spatial; ++s) {
-    const WindowDim& w = attrs.window.dims[s];
-    const int64_t size = in.dim(labels.lhs_spatial[s]);
-    for (int64_t o = 0; o < out.dim(labels.out_spatial[s]); ++o) {
-      for (int64_t k = 0; k < w.size; ++k) {
-        const int64_t dilated = o * w.stride + k * w.window_dilation - w.pad_low;
-        const bool inside = dilated >= 0 && dilated % w.base_dilation == 0 && dilated / w.base_dilation < size;
-        tables[s].push_back(inside ? dilated / w.base_dilation * in_strides[labels.lhs_spatial[s]] : -1);
-      }
-    }
-    positions *= w.size;
+    positions *= attrs.window.dims[s].size;
     places *= out.dim(labels.out_spatial[s]);
   }
 

@@ -3,8 +3,8 @@
 #include <functional>
 #include <numeric>
 
+#include "interp/strided.h"
 #include "ir/dimensions.h"
-#include "judge/bounds/contract.h"
 #include "judge/bounds/sample_points.h"
 
 namespace hlo::shadow {

@@ -181,4 +181,12 @@ bool AllExact(Operands operands) {
   return std::ranges::all_of(operands, [&](const ShadowValue* v) { return is_exact(is_exact, *v); });
 }
 
+bool IsExactType(const Shape& shape) {
+  bool exact = true;
+  ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) {
+    exact = exact && !IsFloat(leaf.type()) && !IsComplex(leaf.type());
+  });
+  return exact;
+}
+
 }  // namespace hlo::shadow

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "interp/interpreter.h"
+#include "ir/analysis/movement.h"
 #include "ir/opcode_set.h"
 #include "judge/bounds/rules.h"
 
@@ -73,15 +74,6 @@ Result<std::shared_ptr<const Choices>> MovedChoices(const Instruction& inst, Ope
 }
 
 }  // namespace
-
-int64_t DataOperands(const Instruction& inst) {
-  if (inst.Is(Opcode::kConcatenate)) return inst.operand_count();
-  return inst.Is(Opcode::kDynamicUpdateSlice) || inst.Is(Opcode::kPad) ? 2 : 1;
-}
-
-bool IsMovement(const Instruction& inst) {
-  return inst.Is(kMoves) || (inst.Is(Opcode::kBitcast) && inst.shape().type() == inst.operand(0).shape().type());
-}
 
 Result<ShadowValue> Move(Context& context, const Instruction& inst, Operands operands) {
   const int64_t data = DataOperands(inst);

@@ -162,4 +162,9 @@ bool AreIntegers(const ShadowValue& value) {
          std::ranges::all_of(value.value.data<double>(), [](double x) { return std::nearbyint(x) == x; });
 }
 
+bool Includes(PrimitiveType wide, PrimitiveType narrow) {
+  const Rounding a = RoundingTo(wide, false), b = RoundingTo(narrow, false);
+  return a.relative <= b.relative && a.least <= b.least && a.overflow >= b.overflow;
+}
+
 }  // namespace hlo::shadow

@@ -43,6 +43,8 @@ struct Rounding {
 };
 Rounding RoundingTo(PrimitiveType type, bool ftz);
 Rounding RoundingTo(int exponent_bits, int mantissa_bits);  // For reduce-precision, which flushes subnormals.
+// Whether a conversion from `narrow` to `wide` rounds nothing.
+bool Includes(PrimitiveType wide, PrimitiveType narrow);
 inline constexpr Rounding kNoRounding = {};
 
 inline double Binade(double x) { return std::bit_cast<double>(std::bit_cast<uint64_t>(x) & 0x7FF0'0000'0000'0000); }
@@ -209,9 +211,7 @@ bool AddsUpToZero(const Context& context, const Instruction& inst);
 Result<ShadowValue> BitsOf(Context& context, const Instruction& inst, Operands operands);
 bool NeverRounds(const Computation& computation);
 bool AllExact(Operands operands);
-bool IsMovement(const Instruction& inst);
-// Number of leading operands that are data.
-int64_t DataOperands(const Instruction& inst);
+bool IsExactType(const Shape& shape);
 Result<ShadowValue> Move(Context& context, const Instruction& inst, Operands operands);
 // For each result element, the row-major index of its source in operand `number`, or -1.
 Result<Literal> SourceOf(const Instruction& inst, int64_t number, Operands operands);

@@ -10,6 +10,7 @@
 
 #include "interp/interpreter.h"
 #include "interp/library_call.h"
+#include "ir/analysis/movement.h"
 #include "ir/analysis/taken_branch.h"
 #include "ir/markers.h"
 #include "judge/bounds/loop.h"
@@ -58,6 +59,26 @@ Result<ShadowValue> RunConditional(Context& context, const Instruction& inst, Op
   return IsOpen(selector) ? UndeterminedOf(std::move(result)) : std::move(result);
 }
 
+Result<ShadowValue> Mapped(Context& context, const Instruction& inst, Operands operands) {
+  const Lifted body(*inst.attrs<MapAttrs>().to_apply, inst.shape().dims());
+  std::vector<ShadowValue> arrays;
+  for (const ShadowValue* operand : operands) {
+    const bool repeats = operand->shape.IsScalar() && !inst.shape().IsScalar();
+    arrays.push_back(repeats ? Splat(*operand, inst.shape().WithType(operand->shape.type())) : *operand);
+  }
+  std::vector<const ShadowValue*> args;
+  for (const ShadowValue& array : arrays) args.push_back(&array);
+  return body(context, args);
+}
+
+ShadowValue Marked(const Shape& shape, Operands operands) {
+  const bool one = operands.size() == 1 && Compatible(operands[0]->shape, shape);
+  ShadowValue marked = one ? *operands[0] : ShadowValue();
+  marked.shape = shape;
+  for (size_t i = 0; !one && i < shape.elements().size(); ++i) marked.elements.push_back(*operands[i]);
+  return marked;
+}
+
 Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted) {
   if (inst.shape().IsArray() && inst.shape().NumElements() == 0) return ToShadow(Literal(inst.shape()));
   switch (inst.opcode()) {
@@ -86,25 +107,11 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
       if (HasMeaning(inst)) return LibraryCall(context, inst, operands);
       const bool nothing = inst.shape().IsTuple() && inst.shape().elements().empty();
       if (!nothing && !IsIdentityMarker(inst)) break;
-      const bool one = operands.size() == 1 && Compatible(operands[0]->shape, inst.shape());
-      ShadowValue marked = one ? *operands[0] : ShadowValue();
-      marked.shape = inst.shape();
-      for (size_t i = 0; !one && i < inst.shape().elements().size(); ++i) marked.elements.push_back(*operands[i]);
-      return marked;
+      return Marked(inst.shape(), operands);
     }
     case Opcode::kCall: return Run(context, *inst.attrs<CallAttrs>().to_apply, operands);
     case Opcode::kFusion: return Run(context, *inst.attrs<FusionAttrs>().calls, operands);
-    case Opcode::kMap: {
-      const Lifted body(*inst.attrs<MapAttrs>().to_apply, inst.shape().dims());
-      std::vector<ShadowValue> arrays;
-      for (const ShadowValue* operand : operands) {
-        const bool repeats = operand->shape.IsScalar() && !inst.shape().IsScalar();
-        arrays.push_back(repeats ? Splat(*operand, inst.shape().WithType(operand->shape.type())) : *operand);
-      }
-      std::vector<const ShadowValue*> args;
-      for (const ShadowValue& array : arrays) args.push_back(&array);
-      return body(context, args);
-    }
+    case Opcode::kMap: return Mapped(context, inst, operands);
     case Opcode::kWhile: return RunWhile(context, inst, *operands[0]);
     case Opcode::kConditional: return RunConditional(context, inst, operands);
     case Opcode::kBatchNormTraining:
@@ -122,16 +129,9 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
   if (IsMovement(inst)) return Move(context, inst, operands);
   if (IsElementwiseRule(inst)) return Elementwise(context, inst, operands);
 
-  const auto is_exact_type = [](const Shape& shape) {
-    bool exact = true;
-    ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) {
-      exact = exact && !IsFloat(leaf.type()) && !IsComplex(leaf.type());
-    });
-    return exact;
-  };
   const bool integers =
-      is_exact_type(inst.shape()) &&
-      std::ranges::all_of(inst.operands(), [&](const Instruction* operand) { return is_exact_type(operand->shape()); });
+      IsExactType(inst.shape()) &&
+      std::ranges::all_of(inst.operands(), [](const Instruction* operand) { return IsExactType(operand->shape()); });
   switch (inst.opcode()) {
     case Opcode::kSort:
     case Opcode::kTopK:

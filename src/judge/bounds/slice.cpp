@@ -1,4 +1,3 @@
-// Chooses the results of a slice.
 #include "judge/bounds/slice.h"
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 #include <ranges>
 #include <utility>
 
+#include "ir/analysis/movement.h"
 #include "judge/bounds/rules.h"
 #include "judge/bounds/sample_points.h"
 
@@ -28,7 +29,6 @@ bool TakesAFew(const Instruction& inst) {
   return IsMovement(inst) && inst.operand(0).shape().NumElements() / kPart > inst.shape().NumElements();
 }
 
-// Walks from the outputs to the arguments.
 class Planner {
  public:
   Planner(const Cone& cone, SlicePlan& plan) : known_(cone), plan_(plan) {}
@@ -82,7 +82,7 @@ class Planner {
     return {};
   }
 
-  // Returns whether a few elements of the operands are enough.
+  // False if all elements of the operands are needed.
   Result<bool> WantElements(const Instruction& inst, const Indices& at) {
     if (HasSameIndex(inst)) {
       for (const Instruction* operand : inst.operands()) {
@@ -120,7 +120,6 @@ class Planner {
     return false;
   }
 
-  // Returns whether a few rows or columns of the operands are enough.
   bool WantLinesOf(const Instruction& inst, const std::vector<int64_t>& at) {
     auto lines = inst.Is(Opcode::kDot) ? LinesOf(inst, at) : std::nullopt;
     // Results are computed one by one from packed columns.

@@ -34,7 +34,7 @@ class KnownIntegers {
  public:
   explicit KnownIntegers(const Cone& cone) : cone_(cone) {}
 
-  // Nullopt if the value is unknown before the slice runs.
+  // Nullopt for a value that is unknown before the slice runs, as in the functions below.
   Result<std::optional<Literal>> Of(const Instruction& inst);
 
  private:
@@ -45,7 +45,6 @@ class KnownIntegers {
   std::unordered_map<const Instruction*, std::optional<Literal>> known_;
 };
 
-// Nullopt if the indices of `inst` are unknown before the slice runs.
 Result<std::optional<Origins>> OriginsAt(const Instruction& movement, const Indices& wanted, KnownIntegers& known);
 Result<std::optional<Landings>> LandingsOn(const Instruction& scatter, const std::vector<int64_t>& wanted,
                                            KnownIntegers& known);

@@ -96,51 +96,21 @@ std::vector<std::vector<int64_t>> MayStandAt(const Relation& less, int64_t count
   return may;
 }
 
-}  // namespace
-
-Result<std::optional<ShadowValue>> SortByRanks(Context& context, const Instruction& inst, Operands operands) {
-  const bool sort = inst.Is(Opcode::kSort);
-  const bool stable = sort ? inst.attrs<SortAttrs>().is_stable : inst.attrs<TopKAttrs>().is_stable;
-  const bool all_exact = AllExact(operands);
-  const Shape& shape = operands[0]->shape;
-  const int64_t dimension = sort ? inst.attrs<SortAttrs>().dimension.value : shape.rank() - 1;
-  // The interpreter sorts exact values, unless they are held in f64.
-  const bool interpreted = stable && all_exact && !context.options.widened;
-  if (shape.rank() == 0 || shape.NumElements() == 0 || interpreted) return std::nullopt;
-  const int64_t count = shape.dim(dimension), lines = shape.NumElements() / count;
-  const int64_t places = sort ? count : inst.attrs<TopKAttrs>().k;
-  if (count > kLongestLine || lines * count * count > kMostPairs) return std::nullopt;
-  for (const ShadowValue* operand : operands) {
-    const bool known = !IsComplex(operand->shape.type()) && BitWidth(operand->shape.type()) >= 8 &&
-                       IsDecidedEverywhere(*operand) && !AnyOpen(*operand);
-    if (!known) return std::nullopt;
-  }
-
-  // topk sorts by the total order of keys, with indices as payload.
-  Module module("order");
-  const Computation* body = sort ? inst.attrs<SortAttrs>().to_apply : nullptr;
-  std::vector<ShadowValue> arrays;
-  for (const ShadowValue* operand : operands) arrays.push_back(TRY(ReducedLast(context, *operand, {dimension})));
-  std::vector<ShadowValue> keys = arrays;
-  if (!sort) {
-    const TopKAttrs& attrs = inst.attrs<TopKAttrs>();
-    Computation& order = module.AddComputation("order");
-    const Shape scalar = Shape::Scalar(shape.type());
-    Instruction &a = order.AddParameter(0, scalar), &b = order.AddParameter(1, scalar);
-    order.SetRoot(
-        order.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&a, &b},
-                  CompareAttrs{.direction = attrs.largest ? ComparisonDirection::kGt : ComparisonDirection::kLt,
-                               .type = ComparisonType::kTotalOrder}));
-    module.SetEntry(order);
-    body = &order;
-    Literal index(Shape(PrimitiveType::kS32, shape.dims()));
-    for (int64_t i = 0; i < shape.NumElements(); ++i) index.SetInt(i, i % count);
-    arrays.push_back(ToShadow(index));
-  }
-
-  const Comparator comparator(*body, std::move(keys), count);
-  Decisions decisions{.first = {0}};
+// For each place of each line: the element that the interpreter puts there, and the elements that may be there.
+struct Ranks {
   std::vector<int64_t> winners, candidates, of;
+  Decisions decisions{.first = {0}};
+};
+
+struct LineSizes {
+  int64_t lines, count, places;
+};
+
+std::optional<Ranks> RankLines(Context& context, const Comparator& comparator, const std::vector<ShadowValue>& arrays,
+                               const LineSizes& sizes, bool stable, bool all_exact) {
+  const auto [lines, count, places] = sizes;
+  Ranks ranks;
+  auto& [winners, candidates, of, decisions] = ranks;
   const int64_t at_once = std::max<int64_t>(1, kPairsAtOnce / (count * count));
   for (int64_t first = 0; first < lines; first += at_once) {
     const int64_t some = std::min(at_once, lines - first);
@@ -172,6 +142,56 @@ Result<std::optional<ShadowValue>> SortByRanks(Context& context, const Instructi
       if (static_cast<int64_t>(candidates.size()) > kMostCandidates) return std::nullopt;
     }
   }
+  return ranks;
+}
+
+const Computation& TotalOrder(Module& module, const Shape& scalar, bool descends) {
+  Computation& order = module.AddComputation("order");
+  Instruction &a = order.AddParameter(0, scalar), &b = order.AddParameter(1, scalar);
+  order.SetRoot(order.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&a, &b},
+                          CompareAttrs{.direction = descends ? ComparisonDirection::kGt : ComparisonDirection::kLt,
+                                       .type = ComparisonType::kTotalOrder}));
+  module.SetEntry(order);
+  return order;
+}
+
+}  // namespace
+
+Result<std::optional<ShadowValue>> SortByRanks(Context& context, const Instruction& inst, Operands operands) {
+  const bool sort = inst.Is(Opcode::kSort);
+  const bool stable = sort ? inst.attrs<SortAttrs>().is_stable : inst.attrs<TopKAttrs>().is_stable;
+  const bool all_exact = AllExact(operands);
+  const Shape& shape = operands[0]->shape;
+  const int64_t dimension = sort ? inst.attrs<SortAttrs>().dimension.value : shape.rank() - 1;
+  // The interpreter sorts exact values, unless they are held in f64.
+  const bool interpreted = stable && all_exact && !context.options.widened;
+  if (shape.rank() == 0 || shape.NumElements() == 0 || interpreted) return std::nullopt;
+  const int64_t count = shape.dim(dimension), lines = shape.NumElements() / count;
+  const int64_t places = sort ? count : inst.attrs<TopKAttrs>().k;
+  if (count > kLongestLine || lines * count * count > kMostPairs) return std::nullopt;
+  for (const ShadowValue* operand : operands) {
+    const bool known = !IsComplex(operand->shape.type()) && BitWidth(operand->shape.type()) >= 8 &&
+                       IsDecidedEverywhere(*operand) && !AnyOpen(*operand);
+    if (!known) return std::nullopt;
+  }
+
+  // topk sorts by the total order of keys, with indices as payload.
+  Module module("order");
+  const Computation* body = sort ? inst.attrs<SortAttrs>().to_apply : nullptr;
+  std::vector<ShadowValue> arrays;
+  for (const ShadowValue* operand : operands) arrays.push_back(TRY(ReducedLast(context, *operand, {dimension})));
+  std::vector<ShadowValue> keys = arrays;
+  if (!sort) {
+    body = &TotalOrder(module, Shape::Scalar(shape.type()), inst.attrs<TopKAttrs>().largest);
+    Literal index(Shape(PrimitiveType::kS32, shape.dims()));
+    for (int64_t i = 0; i < shape.NumElements(); ++i) index.SetInt(i, i % count);
+    arrays.push_back(ToShadow(index));
+  }
+
+  const Comparator comparator(*body, std::move(keys), count);
+  std::optional<Ranks> ranks = RankLines(context, comparator, arrays, {lines, count, places}, stable, all_exact);
+  if (!ranks) return std::nullopt;
+  auto& [winners, candidates, of, decisions] = *ranks;
   decisions.element = candidates;
   const auto shared = std::make_shared<const Decisions>(std::move(decisions));
 

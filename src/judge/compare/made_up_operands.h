@@ -1,4 +1,4 @@
-// Random operands in place of the values that a program computes. Private to judge/compare.
+// Random operands in place of the values that a program computes.
 #ifndef HLO_JUDGE_COMPARE_MADE_UP_OPERANDS_H_
 #define HLO_JUDGE_COMPARE_MADE_UP_OPERANDS_H_
 

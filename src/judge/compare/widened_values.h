@@ -1,4 +1,4 @@
-// Findings about single values of a widened comparison. Private to judge/compare.
+// Findings about single values of a widened comparison.
 #ifndef HLO_JUDGE_COMPARE_WIDENED_VALUES_H_
 #define HLO_JUDGE_COMPARE_WIDENED_VALUES_H_
 
@@ -8,7 +8,6 @@
 
 namespace hlo {
 
-// Adds the comparison of an array to the findings about it.
 // `by_bits` and `opened` count elements of all arrays of the instruction's result. `checked` is the number of
 // compared elements of these arrays.
 void Classify(const Instruction& inst, const TensorComparison& tensor, int64_t checked, int64_t by_bits, int64_t opened,

@@ -11,7 +11,7 @@
 #include "interp/functions.h"
 #include "ir/component_type.h"
 #include "ir/opcode_set.h"
-#include "judge/residues/rules.h"
+#include "judge/residues/decisions.h"
 
 namespace hlo::residue {
 namespace {
@@ -39,15 +39,6 @@ uint64_t PowerResidue(Context& context, uint64_t x, uint64_t y, double exponent)
   if (exponent == 0.5) return FunctionOf(context, Opcode::kSqrt, x);
   if (exponent == -0.5) return FunctionOf(context, Opcode::kRsqrt, x);
   return context.ResidueOf(Opcode::kPower, x, y);
-}
-
-// Whether roundings might change how a and b compare. Sets the values that are compared.
-bool IsOpenDecision(Context& context, const Number& a, const Number& b, double* of_a, double* of_b) {
-  const Decider x = context.DeciderOf(a), y = context.DeciderOf(b);
-  const bool same = a.residue() == b.residue() && MayBeEqual(x, y);
-  *of_a = x.value;
-  *of_b = same ? x.value : y.value;
-  return a.open() || b.open() || (!same && AreClose(x, y));
 }
 
 // The function of a number's value, and its largest distance from the function of the number itself. `is_open`:
@@ -114,7 +105,7 @@ class Rule {
       case Opcode::kCopy: return Renamed(*operands_[0]);
       case Opcode::kConvert: return Converted();
       case Opcode::kSelect: return Renamed(TRY(Selected(*operands_[0], *operands_[1], *operands_[2])));
-      case Opcode::kCompare: return Compared();
+      case Opcode::kCompare: return Compared(context_, inst_, operands_, shape_);
       case Opcode::kComplex:
       case Opcode::kReal:
       case Opcode::kImag: return Complex();
@@ -123,14 +114,14 @@ class Rule {
     if (operands_[0]->IsComplex()) return Complex();
     switch (inst_.opcode()) {
       case Opcode::kMaximum:
-      case Opcode::kMinimum: return Chosen(*operands_[0], *operands_[1], inst_.Is(Opcode::kMaximum));
+      case Opcode::kMinimum: return Chosen(context_, shape_, *operands_[0], *operands_[1], inst_.Is(Opcode::kMaximum));
       case Opcode::kClamp: {
-        const Value raised = Chosen(*operands_[1], *operands_[0], true);
-        return Chosen(raised, *operands_[2], false);
+        const Value raised = Chosen(context_, shape_, *operands_[1], *operands_[0], true);
+        return Chosen(context_, shape_, raised, *operands_[2], false);
       }
       case Opcode::kAbs:
-      case Opcode::kSign: return BySign();
-      case Opcode::kRemainder: return Remainder();
+      case Opcode::kSign: return BySign(context_, inst_, shape_, *operands_[0]);
+      case Opcode::kRemainder: return Remainder(context_, shape_, *operands_[0], *operands_[1]);
       case Opcode::kAdd: return Zipped(*operands_[0], *operands_[1], std::plus());
       case Opcode::kSubtract: return Zipped(*operands_[0], *operands_[1], std::minus());
       case Opcode::kMultiply: return Zipped(*operands_[0], *operands_[1], std::multiplies());
@@ -140,7 +131,7 @@ class Rule {
       case Opcode::kAtan2: return OfTwo();
       default: break;
     }
-    if (kSteps.Has(inst_.opcode())) return Stepped();
+    if (kSteps.Has(inst_.opcode())) return Stepped(context_, inst_, shape_, *operands_[0]);
     if (const FloatFunction* function = FloatFunctionOf(inst_.opcode())) return Function(*function);
     FAIL(UnsupportedAt(inst_, "U043", Str("no residues for '", inst_.opcode(), "'")));
   }
@@ -270,126 +261,6 @@ class Rule {
     return pair(std::move(parts[0]), std::move(parts[1]));
   }
 
-  // ---- Decisions ----
-
-  Result<Value> Compared() const {
-    if (!operands_[0]->parts.empty()) return ComparedComplex();
-    Literal a = Literal::Uninitialized(shape_.WithType(PrimitiveType::kF64)), b = a;
-    Literal open(shape_.WithType(PrimitiveType::kPred));
-    for (int64_t i = 0; i < count(); ++i) {
-      const Number &x = operands_[0]->numbers()[i], &y = operands_[1]->numbers()[i];
-      open.mutable_data<bool>()[i] =
-          IsOpenDecision(context_, x, y, &a.mutable_data<double>()[i], &b.mutable_data<double>()[i]);
-    }
-    return OfExact(TRY(EvaluateAs(inst_, std::vector{a, b}, shape_)), std::move(open));
-  }
-
-  Result<Value> ComparedComplex() const {
-    const bool equal = inst_.attrs<CompareAttrs>().direction == ComparisonDirection::kEq;
-    Literal result(shape_), open(shape_);
-    for (int64_t i = 0; i < count(); ++i) {
-      bool same = true, is_open = false;
-      for (int part = 0; part < 2; ++part) {
-        const Number &x = operands_[0]->parts[part].numbers()[i], &y = operands_[1]->parts[part].numbers()[i];
-        double a, b;
-        is_open |= IsOpenDecision(context_, x, y, &a, &b);
-        same &= a == b;
-      }
-      result.mutable_data<bool>()[i] = same == equal;
-      open.mutable_data<bool>()[i] = is_open;
-    }
-    return OfExact(std::move(result), std::move(open));
-  }
-
-  Value Chosen(const Value& a, const Value& b, bool larger) const {
-    Value result = NewNumbers(shape_);
-    const std::span<Number> out = MutableNumbers(result);
-    for (int64_t i = 0; i < count(); ++i) {
-      const Number &x = a.numbers()[i], &y = b.numbers()[i];
-      double of_x, of_y;
-      const bool open = IsOpenDecision(context_, x, y, &of_x, &of_y);
-      out[i] = std::isnan(of_x) || (!std::isnan(of_y) && (larger ? of_x >= of_y : of_x <= of_y)) ? x : y;
-      if (open && x.residue() != y.residue()) out[i].bits |= Number::kOpen;
-    }
-    return result;
-  }
-
-  Value BySign() const {
-    Value result = NewNumbers(shape_);
-    const std::span<Number> out = MutableNumbers(result);
-    for (int64_t i = 0; i < count(); ++i) {
-      const Number& x = operands_[0]->numbers()[i];
-      const Decider decider = context_.DeciderOf(x);
-      const double v = decider.value;
-      const bool open = x.open() || (!decider.IsExact() && std::fabs(v) <= decider.error);
-      if (std::isnan(v)) out[i] = x;
-      else if (inst_.Is(Opcode::kSign)) out[i] = Number::Exactly(v > 0 ? 1 : v < 0 ? -1 : 0);
-      else if (std::isinf(v)) out[i] = Number::Exactly(std::fabs(v));
-      else out[i] = Number::Near(std::fabs(v), decider.error, v < 0 ? Negative(x.residue()) : x.residue(), open);
-      if (open) out[i].bits |= Number::kOpen;
-    }
-    return result;
-  }
-
-  Result<Value> Stepped() const {
-    const Value& x = *operands_[0];
-    Literal values = Literal::Uninitialized(x.shape.WithType(PrimitiveType::kF64)), below = values, above = values;
-    for (int64_t i = 0; i < count(); ++i) {
-      const Decider v = context_.DeciderOf(x.numbers()[i]);
-      const double reach = v.Reach();
-      values.mutable_data<double>()[i] = v.value;
-      below.mutable_data<double>()[i] = v.value - reach;
-      above.mutable_data<double>()[i] = v.value + reach;
-    }
-    const bool to_float = IsFloat(shape_.type());
-    const Shape shape = to_float ? shape_.WithType(PrimitiveType::kF64) : shape_;
-    const Literal result = TRY(EvaluateAs(inst_, std::vector{values}, shape));
-    const std::array<Literal, 2> others = {TRY(EvaluateAs(inst_, std::vector{below}, shape)),
-                                           TRY(EvaluateAs(inst_, std::vector{above}, shape))};
-    Literal open(shape_.WithType(PrimitiveType::kPred));
-    const int64_t width = ByteWidth(shape.type());
-    for (int64_t i = 0; i < count(); ++i) {
-      const auto differs = [&](const Literal& other) {
-        const bool nan = to_float && std::isnan(result.data<double>()[i]) && std::isnan(other.data<double>()[i]);
-        return !nan && std::memcmp(result.raw() + i * width, other.raw() + i * width, width) != 0;
-      };
-      open.mutable_data<bool>()[i] = x.numbers()[i].open() || std::ranges::any_of(others, differs);
-    }
-    if (!to_float) return OfExact(result, std::move(open));
-    Value numbers = NewNumbers(shape_);
-    for (int64_t i = 0; i < count(); ++i) {
-      Number& number = MutableNumbers(numbers)[i];
-      number = Number::Exactly(result.data<double>()[i]);
-      if (open.data<bool>()[i]) number.bits |= Number::kOpen;
-    }
-    return numbers;
-  }
-
-  // a - n * b, where the values determine the integer n.
-  Value Remainder() const {
-    const Value &a = *operands_[0], &b = *operands_[1];
-    Value result = NewNumbers(shape_);
-    for (int64_t i = 0; i < count(); ++i) {
-      const Number &x = a.numbers()[i], &y = b.numbers()[i];
-      const Decider v = context_.DeciderOf(x), w = context_.DeciderOf(y);
-      const double rest = std::fmod(v.value, w.value), times = std::rint((v.value - rest) / w.value);
-      const bool open = x.open() || y.open();
-      Number& out = MutableNumbers(result)[i];
-      const double error = v.error + (w.IsExact() ? 0 : std::fabs(times) * w.error);
-      if ((v.IsExact() && w.IsExact()) || !std::isfinite(rest)) {
-        // Another dividend or divisor within the error might have a finite remainder.
-        out = Number::Exactly(rest).Opened(open || error > 0);
-        continue;
-      }
-      const double from_tie = std::min(std::fabs(rest), std::fabs(w.value) - std::fabs(rest));
-      const double reach = error + kTie * std::max(std::fabs(v.value), std::fabs(w.value));
-      const bool near = !(from_tie > reach) || std::fabs(times) > 0x1p53;
-      const uint64_t n = OfInteger(static_cast<int64_t>(std::clamp(times, -0x1p53, 0x1p53)));
-      out = Number::Near(rest, error, Difference(x.residue(), Product(n, y.residue())), open || near);
-    }
-    return result;
-  }
-
   // ---- Conversions ----
 
   Result<Value> Converted() const {
@@ -409,8 +280,7 @@ class Rule {
 
   Result<Value> Narrowed(const Value& numbers) const {
     if (IsFloat(shape_.type())) return Renamed(numbers);
-    const Value* const operand = &numbers;
-    return Rule(context_, inst_, {&operand, 1}, shape_.dims()).Stepped();
+    return Stepped(context_, inst_, shape_, numbers);
   }
 
   static Value Widened(const Value& integers, const Shape& shape) {

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "interp/dynamic.h"
+#include "ir/analysis/movement.h"
 #include "ir/analysis/taken_branch.h"
 #include "ir/markers.h"
 #include "ir/opcode_set.h"

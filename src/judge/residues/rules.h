@@ -24,9 +24,12 @@
 
 #include "interp/interpreter.h"
 #include "ir/module.h"
+#include "judge/bounds/rules.h"
 #include "judge/residues/residue.h"
 
 namespace hlo::residue {
+
+using shadow::IsExactType;
 
 struct Value {
   Shape shape;  // The declared shape. In a reducer or map: one element for each execution.
@@ -124,7 +127,6 @@ Value OfExact(Literal literal, Literal open = {});  // Integers or pred.
 Value TupleOf(const Shape& shape, std::vector<Value> parts);
 Value Opened(Value value);
 bool AnyOpen(const Value& value);
-bool IsExactType(const Shape& shape);
 Literal ValuesOf(const Value& value);
 // A reshape, which keeps the row-major order.
 Value WithDims(Value value, const Dims& dims);
@@ -143,7 +145,6 @@ uint64_t HashOf(const Value& value);
 Result<Literal> EvaluateAs(const Instruction& inst, std::span<const Literal> operands, const Shape& result,
                            std::optional<Opcode> reducer = {});
 
-bool IsMovement(const Instruction& inst);
 Result<Value> Moved(const Instruction& inst, Operands operands);
 // `dims` are the dimensions of operands and result.
 Result<Value> Elementwise(Context& context, const Instruction& inst, Operands operands, const Dims& dims);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "interp/strided.h"
 #include "ir/component_type.h"
 #include "ir/reducer.h"
 #include "judge/bounds/window_places.h"
@@ -194,19 +195,6 @@ Value ResultOf(const Instruction& inst, std::vector<Value> values) {
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = shaped(std::move(values[i]), inst.shape().element(static_cast<int64_t>(i)));
   return TupleOf(inst.shape(), std::move(values));
-}
-
-std::vector<int64_t> OffsetsOf(const Shape& shape, const std::vector<int64_t>& dimensions) {
-  const std::vector<int64_t> strides = RowMajorStrides(shape.dims());
-  std::vector<int64_t> offsets{0};
-  for (const int64_t d : dimensions) {
-    std::vector<int64_t> next;
-    for (const int64_t offset : offsets) {
-      for (int64_t i = 0; i < shape.dim(d); ++i) next.push_back(offset + i * strides[d]);
-    }
-    offsets = std::move(next);
-  }
-  return offsets;
 }
 
 bool IsSumOfNumbers(Operands operands, const Computation& reducer, const Shape& result) {

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "interp/contraction.h"
+#include "ir/analysis/movement.h"
 #include "ir/component_type.h"
 #include "judge/kept_values.h"
 #include "judge/residues/rules.h"
@@ -133,14 +134,6 @@ bool AnyOpen(const Value& value) {
   return std::ranges::any_of(value.open.data<uint8_t>(), [](uint8_t open) { return open != 0; });
 }
 
-bool IsExactType(const Shape& shape) {
-  bool exact = true;
-  ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) {
-    exact = exact && !IsFloat(leaf.type()) && !IsComplex(leaf.type());
-  });
-  return exact;
-}
-
 Literal ValuesOf(const Value& value) {
   Literal values = Literal::Uninitialized(value.shape.WithType(PrimitiveType::kF64));
   std::ranges::transform(value.numbers(), values.mutable_data<double>().begin(), &Number::value);
@@ -249,19 +242,6 @@ Result<Literal> EvaluateAs(const Instruction& inst, std::span<const Literal> ope
 }
 
 // ---- Movements -----------------------------------------------------------------------------------------------------
-
-namespace {
-
-int64_t DataOperands(const Instruction& inst) {
-  if (inst.Is(Opcode::kConcatenate)) return inst.operand_count();
-  return inst.Is(Opcode::kDynamicUpdateSlice) || inst.Is(Opcode::kPad) ? 2 : 1;
-}
-
-}  // namespace
-
-bool IsMovement(const Instruction& inst) {
-  return inst.Is(kMoves) || (inst.Is(Opcode::kBitcast) && inst.shape().type() == inst.operand(0).shape().type());
-}
 
 Result<Value> Moved(const Instruction& inst, Operands operands) {
   const int64_t data = DataOperands(inst);

@@ -11,15 +11,15 @@
 namespace hlo {
 namespace {
 
-double Elements(const Instruction& inst) {
-  return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
-}
-
 // Key: an instruction that reads the value at another index than its own, or null for the roots. Value: number of
 // evaluations.
 using Readers = std::map<const Instruction*, double>;
 
 }  // namespace
+
+double Elements(const Instruction& inst) {
+  return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
+}
 
 bool KeepsIndex(const Instruction& user, const Instruction& operand) {
   if (user.Is(Opcode::kReshape) || user.Is(Opcode::kBitcast)) return true;

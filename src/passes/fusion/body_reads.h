@@ -22,6 +22,8 @@ bool KeepsIndex(const Instruction& user, const Instruction& operand);
 // The number of elements of `inst` that `user` evaluates for `of_user` elements of its own.
 double EvaluationsFor(const Instruction& inst, const Instruction& user, double of_user);
 
+double Elements(const Instruction& inst);
+
 }  // namespace hlo
 
 #endif  // HLO_PASSES_FUSION_BODY_READS_H_

@@ -10,6 +10,7 @@
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
+#include "passes/fusion/body_reads.h"
 #include "passes/fusion/outline.h"
 #include "passes/log_why.h"
 
@@ -17,10 +18,6 @@ namespace hlo {
 namespace {
 
 constexpr double kMadeInside = -1;  // Read::bytes of a value that the group computes.
-
-double Elements(const Instruction& inst) {
-  return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
-}
 
 // Cost in additions, if each element is computed once.
 double WorkOf(const Instruction& inst) {

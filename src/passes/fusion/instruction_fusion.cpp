@@ -62,9 +62,6 @@ struct Kernel {
   size_t join = 0;  // The kernel's last known position in joins_.
 };
 
-double Elements(const Instruction& inst) {
-  return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
-}
 double Bytes(const Instruction& inst) { return static_cast<double>(inst.shape().ByteSize()); }
 
 bool IsScalarConstant(const Instruction& inst) { return inst.Is(Opcode::kConstant) && inst.shape().IsScalar(); }
