@@ -5,6 +5,7 @@
 
 #include "ir/module.h"
 #include "ir/side_effects.h"
+#include "judge/reach/leaf_flow.h"
 
 namespace hlo {
 namespace {
@@ -13,12 +14,7 @@ using Leaves = std::vector<bool>;
 
 class Marker {
  public:
-  explicit Marker(const Module& module) : module_(module), leaves_(module.id_limit()) {
-    for (const Computation* computation : module.PostOrder()) {
-      for (const Instruction* inst : computation->instructions())
-        leaves_[inst->id()].resize(static_cast<size_t>(std::max<int64_t>(1, inst->shape().LeafCount())));
-    }
-  }
+  explicit Marker(const Module& module) : module_(module), leaves_(LeavesOf<bool>(module)) {}
 
   std::vector<Leaves> Run() {
     for (const Instruction* parameter : module_.entry().parameters()) MarkAll(*parameter);
@@ -54,28 +50,11 @@ class Marker {
   }
 
   void Mark(const Instruction& inst) {
+    if (CopiesLeaves(inst, [&](auto&&... args) { Copy(args...); })) return;
     switch (inst.opcode()) {
       case Opcode::kParameter:
       case Opcode::kConstant:
       case Opcode::kIota: return;
-      case Opcode::kTuple: {
-        size_t leaf = 0;
-        for (const Instruction* operand : inst.operands()) {
-          Copy(*operand, inst, 0, leaf);
-          leaf += static_cast<size_t>(operand->shape().LeafCount());
-        }
-        return;
-      }
-      case Opcode::kGetTupleElement:
-        return Copy(inst.operand(0), inst, static_cast<size_t>(inst.operand(0).shape().FirstLeaf(inst.tuple_index())));
-      case Opcode::kCopy:
-      case Opcode::kOptimizationBarrier: return Copy(inst.operand(0), inst);
-      case Opcode::kCall:
-      case Opcode::kFusion: {
-        const Computation& called = *CalledComputations(inst)[0];
-        for (int64_t i = 0; i < inst.operand_count(); ++i) Copy(inst.operand(i), called.parameter(i));
-        return Copy(called.root(), inst);
-      }
       case Opcode::kConditional: {
         const auto branches = inst.attrs<ConditionalAttrs>().branches();
         for (size_t i = 0; i < branches.size(); ++i) {
