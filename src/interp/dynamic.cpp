@@ -34,8 +34,7 @@ bool FollowsItsOperands(const Instruction& inst) {
     const std::string& target = inst.attrs<CustomCallAttrs>().target;
     return target == "PadToStatic" || target == "SliceToDynamic";
   }
-  const bool has_sizes_of_its_own = inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape);
-  return (inst.Is(kNoKernel) && !has_sizes_of_its_own) || inst.Is(Opcode::kCopyStart) || inst.Is(Opcode::kOutfeed) ||
+  return (inst.Is(kNoKernel) && !inst.Is(kView)) || inst.Is(Opcode::kCopyStart) || inst.Is(Opcode::kOutfeed) ||
          inst.Is(Opcode::kSetDimensionSize) || inst.Is(Opcode::kDynamicReshape);
 }
 

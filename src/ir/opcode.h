@@ -39,6 +39,7 @@ enum OpTrait : uint32_t {
   kExactTypes = 1 << 12,   // Float types must be the inferred ones (docs/verifier.md#written-and-inferred-shapes).
   kMixesFloats = 1 << 13,  // Float types may differ (docs/verifier.md#mixed-float-types).
   kKeepsLayout = 1 << 14,  // The result has the operands' layout (docs/verifier.md#layouts).
+  kView = 1 << 15,         // The operand's elements, in the order of memory, with another shape.
 };
 
 // Cost of one result element. `work` is in additions of f32, for comparison with memory traffic. `flops` counts as XLA

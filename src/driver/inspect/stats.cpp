@@ -42,8 +42,7 @@ std::vector<std::pair<std::string, int64_t>> RolesOf(const std::vector<Computati
 }
 
 bool IsValue(const Instruction& inst) {
-  return inst.shape().IsArray() && !inst.Is(Opcode::kBitcast) && !inst.Is(Opcode::kGetTupleElement) &&
-         !inst.Is(Opcode::kReshape);
+  return inst.shape().IsArray() && !inst.Is(kView) && !inst.Is(Opcode::kGetTupleElement);
 }
 
 std::string CountsText(const std::vector<std::pair<std::string, int64_t>>& counts) {

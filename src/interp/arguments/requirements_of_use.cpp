@@ -233,10 +233,9 @@ void RequireScale(Requirements& out, const Instruction& inst, const std::vector<
   for (const int64_t side : {1, 0}) {
     const Instruction* from = &inst.operand(side);
     while (from->operand_count() == 1 &&
-           (from->Is(Opcode::kTranspose) || from->Is(Opcode::kReshape) || from->Is(Opcode::kConvert) ||
-            from->Is(Opcode::kCopy) || from->Is(Opcode::kBroadcast) || from->Is(Opcode::kBitcast) ||
-            from->Is(Opcode::kSlice) || from->Is(Opcode::kReverse) || from->Is(Opcode::kShuffle) ||
-            from->Is(Opcode::kGetTupleElement))) {
+           (from->Is(kView) || from->Is(Opcode::kTranspose) || from->Is(Opcode::kConvert) || from->Is(Opcode::kCopy) ||
+            from->Is(Opcode::kBroadcast) || from->Is(Opcode::kSlice) || from->Is(Opcode::kReverse) ||
+            from->Is(Opcode::kShuffle) || from->Is(Opcode::kGetTupleElement))) {
       from = &from->operand(0);
     }
     if (!from->Is(Opcode::kParameter) && !from->Is(Opcode::kElidedConstant)) continue;

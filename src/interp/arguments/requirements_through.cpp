@@ -199,8 +199,7 @@ Requirements RequirementsThrough(const Instruction& inst, Requirement requiremen
 
 std::optional<double> ConstantOf(const Instruction& inst) {
   const Instruction* at = &inst;
-  while (at->Is(Opcode::kBroadcast) || at->Is(Opcode::kReshape) || at->Is(Opcode::kConvert) || at->Is(Opcode::kCopy) ||
-         at->Is(Opcode::kBitcast)) {
+  while (at->Is(kView) || at->Is(Opcode::kBroadcast) || at->Is(Opcode::kConvert) || at->Is(Opcode::kCopy)) {
     at = &at->operand(0);
   }
   if (!at->Is(Opcode::kConstant) || !at->shape().IsArray() || IsComplex(at->shape().type())) return {};

@@ -66,7 +66,7 @@ class Follower {
     if (updates_.contains(&inst)) return TakesRows(inst, 2) ? KeepsOf(inst.operand(1)) : Keeps::kNothing;
     if (least == Keeps::kAll || least == Keeps::kNothing) return least;
     if (!inst.shape().IsArray() || !inst.shape().HasDefaultLayout()) return Keeps::kNothing;
-    const bool renames = inst.Is(Opcode::kReshape) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kCopy);
+    const bool renames = inst.Is(kView) || inst.Is(Opcode::kCopy);
     if (inst.Is(kElementwise) || (renames && inst.shape().NumElements() == inst.operand(0).shape().NumElements()))
       return least;
     return KeepsColumns(inst) ? Keeps::kColumns : Keeps::kNothing;

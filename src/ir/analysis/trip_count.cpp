@@ -20,7 +20,7 @@ Place Operand(Place place, int64_t i) { return {&place.inst->operand(i), place.f
 Place Resolve(Place place) {
   for (;;) {
     const Instruction& inst = *place.inst;
-    if (inst.Is(Opcode::kCopy) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape)) {
+    if (inst.Is(Opcode::kCopy) || inst.Is(kView)) {
       if (inst.shape().type() != inst.operand(0).shape().type()) return place;  // The bits are another number.
       place = Operand(place, 0);
     } else if (inst.Is(Opcode::kFusion) && place.fusion == nullptr) {

@@ -172,7 +172,7 @@ class LastReads {
     last_ = place_;
     for (size_t i = order_.size(); i-- > 0;) {
       const Instruction& inst = *order_[i];
-      const bool hands_on = !inst.shape().IsArray() || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape);
+      const bool hands_on = !inst.shape().IsArray() || inst.Is(kView);
       const size_t last = inst.IsRoot() && hands_on ? order_.size() : hands_on ? last_[inst.id()] : i;
       for (const Instruction* operand : inst.operands()) last_[operand->id()] = std::max(last_[operand->id()], last);
     }

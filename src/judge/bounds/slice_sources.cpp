@@ -68,7 +68,7 @@ Result<std::optional<Origins>> OriginsAt(const Instruction& movement, const Indi
   std::vector<int64_t> from(at.size());
   std::vector<int32_t> number(data > 1 ? at.size() : 0);
   if (const auto sources = ElementSources::Of(movement)) {
-    if (movement.Is(Opcode::kReshape) || movement.Is(Opcode::kBitcast)) return Origins{.number = {}, .from = {wanted}};
+    if (movement.Is(kView)) return Origins{.number = {}, .from = {wanted}};
     IndexWalk walk(movement.shape().dims());
     for (size_t j = 0; j < at.size(); ++j) {
       walk.Seek(at[j]);

@@ -22,7 +22,7 @@ double Elements(const Instruction& inst) {
 }
 
 bool KeepsIndex(const Instruction& user, const Instruction& operand) {
-  if (user.Is(Opcode::kReshape) || user.Is(Opcode::kBitcast)) return true;
+  if (user.Is(kView)) return true;
   return user.Is(kElementwise) && user.shape().IsArray() && SameDims(user.shape(), operand.shape());
 }
 

@@ -10,15 +10,13 @@
 namespace hlo {
 namespace {
 
-bool IsReshape(const Instruction& inst) { return inst.Is(Opcode::kReshape) || inst.Is(Opcode::kBitcast); }
-
 bool IsRowMajor(const Instruction& inst) { return inst.shape().IsArray() && inst.shape().HasDefaultLayout(); }
 
 // The reshapes, if all have the same operand and result dimensions, and the result has fewer. Otherwise empty.
 std::vector<Instruction*> EqualReshapes(const Computation& body) {
   std::vector<Instruction*> reshapes;
   for (Instruction* inst : body.PostOrder()) {
-    if (!IsReshape(*inst)) continue;
+    if (!inst->Is(kView)) continue;
     const Instruction& first = reshapes.empty() ? *inst : *reshapes.front();
     if (!IsRowMajor(*inst) || !IsRowMajor(inst->operand(0)) ||
         inst->shape().type() != inst->operand(0).shape().type() ||
@@ -50,7 +48,7 @@ std::vector<Instruction*> Region(const std::vector<Instruction*>& reshapes) {
     }
   }
   for (const Instruction* inst : region) {
-    const auto is_within = [&](const Instruction* user) { return seen.contains(user) || IsReshape(*user); };
+    const auto is_within = [&](const Instruction* user) { return seen.contains(user) || user->Is(kView); };
     if (inst->IsRoot() || !std::ranges::all_of(inst->users(), is_within)) return {};
   }
   return region;

@@ -38,7 +38,7 @@ const Instruction& HeroOf(const Instruction& root) {
     if (!seen.insert(inst).second) continue;
     if (inst->Is(Opcode::kReduce) || RunningFoldOf(*inst)) return *inst;
     if (inst->Is(Opcode::kTranspose) && MovesMinorDimension(*inst)) return *inst;
-    if (inst->Is(kElementwise) || inst->Is(Opcode::kReshape) || inst->Is(Opcode::kBitcast)) {
+    if (inst->Is(kElementwise) || inst->Is(kView)) {
       for (const Instruction* operand : inst->operands()) worklist.push_back(operand);
     }
   }

@@ -35,7 +35,7 @@ bool IsVector(const Side& side) {
 // Whether it is a float converted, and possibly then reshaped, only for its single user.
 bool IsConvertedForThis(const Instruction& value) {
   const Instruction* inst = &value;
-  while (inst->UseCount() == 1 && (inst->Is(Opcode::kReshape) || inst->Is(Opcode::kBitcast))) inst = &inst->operand(0);
+  while (inst->UseCount() == 1 && inst->Is(kView)) inst = &inst->operand(0);
   return inst->UseCount() == 1 && inst->Is(Opcode::kConvert) && IsFloat(inst->operand(0).shape().type());
 }
 
