@@ -30,7 +30,7 @@ TEST(SharedLibrary, IsFoundAmongWheels) {
   const auto found = SharedLibrary::Open(kNames, packages);
   ASSERT_TRUE(found) << found.error().message();
   EXPECT_EQ(found->path(), *folder + "/nvidia/wheel/lib/libhlo-of-a-wheel.so.9");
-  EXPECT_NE(found->Find("cos"), nullptr);
+  EXPECT_NE(found->Find("cos").address, nullptr);
   fs::remove_all(*folder);
 }
 

@@ -59,68 +59,80 @@ static_assert(sizeof(CudaNodeParams) == 256 && offsetof(CudaNodeParams, bodies) 
 
 struct Driver {
   SharedLibrary library;
+  static constexpr std::string_view kFiles[] = {"libcuda.so.1"};
+  static constexpr std::string_view kFolders[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/wsl/lib",
+                                                  "/usr/local/nvidia/lib64"};
   bool is_double = false;  // Whether the library is a double (emulated.h).
-  Status32 (*init)(unsigned);
-  Status32 (*driver_version)(int*);
-  Status32 (*error_name)(Status32, const char**);
-  Status32 (*error_string)(Status32, const char**);
-  Status32 (*device_count)(int*);
-  Status32 (*device_get)(int*, int);
-  Status32 (*device_name)(char*, int, int);
-  Status32 (*device_attribute)(int*, int, int);
-  Status32 (*device_total_memory)(size_t*, int);
-  Status32 (*primary_context)(CudaHandle*, int);
-  Status32 (*set_context)(CudaHandle);
-  Status32 (*stream_create)(CudaHandle*, unsigned);
-  Status32 (*stream_destroy)(CudaHandle);
-  Status32 (*stream_synchronize)(CudaHandle);
-  Status32 (*allocate)(DevicePointer*, size_t);
-  Status32 (*free)(DevicePointer);
-  Status32 (*memory_info)(size_t*, size_t*);
-  Status32 (*copy_in)(DevicePointer, const void*, size_t, CudaHandle);
-  Status32 (*copy_out)(void*, DevicePointer, size_t, CudaHandle);
-  Status32 (*copy)(DevicePointer, DevicePointer, size_t, CudaHandle);
-  Status32 (*fill8)(DevicePointer, unsigned char, size_t, CudaHandle);
-  Status32 (*fill16)(DevicePointer, unsigned short, size_t, CudaHandle);
-  Status32 (*fill32)(DevicePointer, unsigned, size_t, CudaHandle);
-  Status32 (*fill32_rows)(DevicePointer, size_t pitch, unsigned, size_t width, size_t height, CudaHandle);
-  Status32 (*load_module)(CudaHandle*, const void*, unsigned, int*, void**);
-  Status32 (*unload_module)(CudaHandle);
-  Status32 (*get_function)(CudaHandle*, CudaHandle, const char*);
-  Status32 (*function_attribute)(CudaHandle, int, int);
-  Status32 (*ask_function)(int*, int attribute, CudaHandle);
+  Status32 (*init)(unsigned) = library.Get("cuInit");
+  Status32 (*driver_version)(int*) = library.Get("cuDriverGetVersion");
+  Status32 (*error_name)(Status32, const char**) = library.Get("cuGetErrorName");
+  Status32 (*error_string)(Status32, const char**) = library.Get("cuGetErrorString");
+  Status32 (*device_count)(int*) = library.Get("cuDeviceGetCount");
+  Status32 (*device_get)(int*, int) = library.Get("cuDeviceGet");
+  Status32 (*device_name)(char*, int, int) = library.Get("cuDeviceGetName");
+  Status32 (*device_attribute)(int*, int, int) = library.Get("cuDeviceGetAttribute");
+  Status32 (*device_total_memory)(size_t*, int) = library.Get("cuDeviceTotalMem_v2");
+  Status32 (*primary_context)(CudaHandle*, int) = library.Get("cuDevicePrimaryCtxRetain");
+  Status32 (*set_context)(CudaHandle) = library.Get("cuCtxSetCurrent");
+  Status32 (*stream_create)(CudaHandle*, unsigned) = library.Get("cuStreamCreate");
+  Status32 (*stream_destroy)(CudaHandle) = library.Get("cuStreamDestroy_v2");
+  Status32 (*stream_synchronize)(CudaHandle) = library.Get("cuStreamSynchronize");
+  Status32 (*allocate)(DevicePointer*, size_t) = library.Get("cuMemAlloc_v2");
+  Status32 (*free)(DevicePointer) = library.Get("cuMemFree_v2");
+  Status32 (*memory_info)(size_t*, size_t*) = library.Get("cuMemGetInfo_v2");
+  Status32 (*copy_in)(DevicePointer, const void*, size_t, CudaHandle) = library.Get("cuMemcpyHtoDAsync_v2");
+  Status32 (*copy_out)(void*, DevicePointer, size_t, CudaHandle) = library.Get("cuMemcpyDtoHAsync_v2");
+  Status32 (*copy)(DevicePointer, DevicePointer, size_t, CudaHandle) = library.Get("cuMemcpyDtoDAsync_v2");
+  Status32 (*fill8)(DevicePointer, unsigned char, size_t, CudaHandle) = library.Get("cuMemsetD8Async");
+  Status32 (*fill16)(DevicePointer, unsigned short, size_t, CudaHandle) = library.Get("cuMemsetD16Async");
+  Status32 (*fill32)(DevicePointer, unsigned, size_t, CudaHandle) = library.Get("cuMemsetD32Async");
+  Status32 (*fill32_rows)(DevicePointer, size_t pitch, unsigned, size_t width, size_t height,
+                          CudaHandle) = library.Get("cuMemsetD2D32Async");
+  Status32 (*load_module)(CudaHandle*, const void*, unsigned, int*, void**) = library.Get("cuModuleLoadDataEx");
+  Status32 (*unload_module)(CudaHandle) = library.Get("cuModuleUnload");
+  Status32 (*get_function)(CudaHandle*, CudaHandle, const char*) = library.Get("cuModuleGetFunction");
+  Status32 (*function_attribute)(CudaHandle, int, int) = library.Get("cuFuncSetAttribute");
+  Status32 (*ask_function)(int*, int attribute, CudaHandle) = library.Get("cuFuncGetAttribute");
   Status32 (*launch)(CudaHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaHandle,
-                     void**, void**);
-  Status32 (*begin_capture)(CudaHandle, int);
-  Status32 (*end_capture)(CudaHandle, CudaHandle*);
-  Status32 (*instantiate_graph)(CudaHandle*, CudaHandle, unsigned long long);
-  Status32 (*upload_graph)(CudaHandle, CudaHandle);
-  Status32 (*launch_graph)(CudaHandle, CudaHandle);
-  Status32 (*destroy_graph)(CudaHandle);
-  Status32 (*destroy_graph_exec)(CudaHandle);
+                     void**, void**) = library.Get("cuLaunchKernel");
+  Status32 (*begin_capture)(CudaHandle, int) = library.Get("cuStreamBeginCapture_v2");
+  Status32 (*end_capture)(CudaHandle, CudaHandle*) = library.Get("cuStreamEndCapture");
+  Status32 (*instantiate_graph)(CudaHandle*, CudaHandle,
+                                unsigned long long) = library.Get("cuGraphInstantiateWithFlags");
+  Status32 (*upload_graph)(CudaHandle, CudaHandle) = library.Get("cuGraphUpload");
+  Status32 (*launch_graph)(CudaHandle, CudaHandle) = library.Get("cuGraphLaunch");
+  Status32 (*destroy_graph)(CudaHandle) = library.Get("cuGraphDestroy");
+  Status32 (*destroy_graph_exec)(CudaHandle) = library.Get("cuGraphExecDestroy");
+  std::string lacks;  // Name of a missing function for conditional nodes, or empty.
   // The next four, for conditional nodes, are null in older drivers.
   Status32 (*begin_capture_to)(CudaHandle stream, CudaHandle graph, const CudaHandle* after, const void* edges, size_t,
-                               int) = nullptr;
+                               int) = FindForConditions("cuStreamBeginCaptureToGraph");
   Status32 (*capture_info)(CudaHandle stream, int* status, unsigned long long* id, CudaHandle* graph,
-                           const CudaHandle** after, const CudaGraphEdge** edges, size_t*) = nullptr;
+                           const CudaHandle** after, const CudaGraphEdge** edges,
+                           size_t*) = FindForConditions("cuStreamGetCaptureInfo_v3");
   Status32 (*add_node)(CudaHandle* node, CudaHandle graph, const CudaHandle* after, const CudaGraphEdge* edges, size_t,
-                       CudaNodeParams*) = nullptr;
+                       CudaNodeParams*) = FindForConditions("cuGraphAddNode_v2");
   Status32 (*create_condition)(unsigned long long* handle, CudaHandle graph, CudaHandle context, unsigned initially,
-                               unsigned flags) = nullptr;
+                               unsigned flags) = FindForConditions("cuGraphConditionalHandleCreate");
   // The next two are null in drivers without typed edges.
   Status32 (*set_dependencies)(CudaHandle stream, CudaHandle* after, const CudaGraphEdge* edges, size_t,
-                               unsigned flags) = nullptr;
-  Status32 (*node_dependencies)(CudaHandle node, CudaHandle* before, CudaGraphEdge* edges, size_t*) = nullptr;
-  Status32 (*create_event)(CudaHandle*, unsigned);
-  Status32 (*destroy_event)(CudaHandle);
-  Status32 (*record_event)(CudaHandle, CudaHandle);
-  Status32 (*synchronize_event)(CudaHandle);
-  Status32 (*elapsed_ms)(float*, CudaHandle, CudaHandle);
+                               unsigned flags) = library.Find("cuStreamUpdateCaptureDependencies_v2");
+  Status32 (*node_dependencies)(CudaHandle node, CudaHandle* before, CudaGraphEdge* edges,
+                                size_t*) = library.Find("cuGraphNodeGetDependencies_v2");
+  Status32 (*create_event)(CudaHandle*, unsigned) = library.Get("cuEventCreate");
+  Status32 (*destroy_event)(CudaHandle) = library.Get("cuEventDestroy_v2");
+  Status32 (*record_event)(CudaHandle, CudaHandle) = library.Get("cuEventRecord");
+  Status32 (*synchronize_event)(CudaHandle) = library.Get("cuEventSynchronize");
+  Status32 (*elapsed_ms)(float*, CudaHandle, CudaHandle) = library.Get("cuEventElapsedTime");
 
-  std::string lacks;  // Name of a missing function for conditional nodes, or empty.
   std::shared_ptr<std::atomic<bool>> told =
       std::make_shared<std::atomic<bool>>(false);  // Whether an error was reported.
 
+  Symbol FindForConditions(const char* symbol) {
+    const Symbol found = library.Find(symbol);
+    if (found.address == nullptr) lacks = symbol;
+    return found;
+  }
   Error Failed(std::string_view call, Status32 status, std::string_view while_doing = "") const;
   // Logs an error that the caller cannot return, unless an earlier error, the likely cause, was reported.
   void Ended(std::string_view call, Status32 status) const;

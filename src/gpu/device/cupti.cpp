@@ -28,22 +28,25 @@ using Completed = void(Handle context, uint32_t stream, uint8_t* buffer, size_t 
 using Callback = void(void* ours, int domain, uint32_t id, const void* data);
 
 struct Api {
+  static constexpr std::string_view kFiles[] = {"libcupti.so.13", "libcupti.so.12"};
+  static constexpr std::string_view kFolders[] = {"/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64"};
   SharedLibrary library;
-  int (*version)(uint32_t*);
-  int (*result_string)(int, const char**);
-  int (*timestamp)(uint64_t*);
-  int (*subscribe)(Handle*, Callback*, void*);
-  int (*unsubscribe)(Handle);
-  int (*enable_callback)(uint32_t on, Handle, int domain, uint32_t id);
-  int (*register_callbacks)(Requested*, Completed*);
-  int (*enable)(int kind);
-  int (*disable)(int kind);
-  int (*flush_all)(uint32_t flag);
-  int (*next_record)(uint8_t* buffer, size_t valid, uint8_t** record);
-  int (*dropped_records)(Handle context, uint32_t stream, size_t* dropped);
-  int (*push_external)(int kind, uint64_t id);
-  int (*pop_external)(int kind, uint64_t* last);
-  int (*node_id)(Handle node, uint64_t* id);
+  int (*version)(uint32_t*) = library.Get("cuptiGetVersion");
+  int (*result_string)(int, const char**) = library.Get("cuptiGetResultString");
+  int (*timestamp)(uint64_t*) = library.Get("cuptiGetTimestamp");
+  int (*subscribe)(Handle*, Callback*, void*) = library.Get("cuptiSubscribe");
+  int (*unsubscribe)(Handle) = library.Get("cuptiUnsubscribe");
+  int (*enable_callback)(uint32_t on, Handle, int domain, uint32_t id) = library.Get("cuptiEnableCallback");
+  int (*register_callbacks)(Requested*, Completed*) = library.Get("cuptiActivityRegisterCallbacks");
+  int (*enable)(int kind) = library.Get("cuptiActivityEnable");
+  int (*disable)(int kind) = library.Get("cuptiActivityDisable");
+  int (*flush_all)(uint32_t flag) = library.Get("cuptiActivityFlushAll");
+  int (*next_record)(uint8_t* buffer, size_t valid, uint8_t** record) = library.Get("cuptiActivityGetNextRecord");
+  int (*dropped_records)(Handle context, uint32_t stream,
+                         size_t* dropped) = library.Get("cuptiActivityGetNumDroppedRecords");
+  int (*push_external)(int kind, uint64_t id) = library.Get("cuptiActivityPushExternalCorrelationId");
+  int (*pop_external)(int kind, uint64_t* last) = library.Get("cuptiActivityPopExternalCorrelationId");
+  int (*node_id)(Handle node, uint64_t* id) = library.Get("cuptiGetGraphNodeId");
 
   Error Failed(std::string_view call, int status) const {
     const char* words = nullptr;
@@ -52,32 +55,7 @@ struct Api {
   }
 };
 
-Result<Api> LoadApi(const std::vector<std::string>& search) {
-  Api api;
-  constexpr std::string_view kNames[] = {"libcupti.so.13", "libcupti.so.12"};
-  constexpr std::string_view kMore[] = {"/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64"};
-  api.library = TRY(SharedLibrary::Open(kNames, search, kMore));
-  SharedLibrary& l = api.library;
-  l.Load("cuptiGetVersion", &api.version);
-  l.Load("cuptiGetResultString", &api.result_string);
-  l.Load("cuptiGetTimestamp", &api.timestamp);
-  l.Load("cuptiSubscribe", &api.subscribe);
-  l.Load("cuptiUnsubscribe", &api.unsubscribe);
-  l.Load("cuptiEnableCallback", &api.enable_callback);
-  l.Load("cuptiActivityRegisterCallbacks", &api.register_callbacks);
-  l.Load("cuptiActivityEnable", &api.enable);
-  l.Load("cuptiActivityDisable", &api.disable);
-  l.Load("cuptiActivityFlushAll", &api.flush_all);
-  l.Load("cuptiActivityGetNextRecord", &api.next_record);
-  l.Load("cuptiActivityGetNumDroppedRecords", &api.dropped_records);
-  l.Load("cuptiActivityPushExternalCorrelationId", &api.push_external);
-  l.Load("cuptiActivityPopExternalCorrelationId", &api.pop_external);
-  l.Load("cuptiGetGraphNodeId", &api.node_id);
-  TRY(l.Complete());
-  return api;
-}
-
-Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
+Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi<Api>>(search); }
 
 // CUPTI's versions: from 18 on for CUDA 12, but 130001 for CUDA 13.0.1.
 constexpr uint32_t kFirstOf12 = 18, kFirstOf13 = 130000, kFirstOf14 = 140000;

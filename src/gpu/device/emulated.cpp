@@ -73,7 +73,7 @@ const char* Run(const EmulatedKernel* kernel, void* const* arguments, bool sanit
 
 bool AttachEmulator(const SharedLibrary& library) {
   using Attach = void(const EmulatorTable*);
-  auto* const attach = reinterpret_cast<Attach*>(library.Find(kAttachSymbol));
+  Attach* const attach = library.Find(kAttachSymbol);
   if (attach == nullptr) return false;
   static constexpr EmulatorTable kTable = {.find = Find, .run = Run};
   attach(&kTable);

@@ -13,42 +13,23 @@ using Handle = void*;
 enum { kInputPtx = 2 };  // nvJitLinkInputType
 
 struct Api {
+  static constexpr std::string_view kFiles[] = {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so"};
+  static constexpr std::string_view kFolders[] = {"/usr/local/cuda/lib64"};
   SharedLibrary library;
-  int (*version)(unsigned* major, unsigned* minor);
-  int (*create)(Handle*, uint32_t count, const char** options);
-  int (*destroy)(Handle*);
-  int (*add_data)(Handle, int type, const void*, size_t, const char* name);
-  int (*complete)(Handle);
-  int (*cubin_size)(Handle, size_t*);
-  int (*cubin)(Handle, void*);
-  int (*error_size)(Handle, size_t*);
-  int (*error)(Handle, char*);
-  int (*info_size)(Handle, size_t*);
-  int (*info)(Handle, char*);
+  int (*version)(unsigned* major, unsigned* minor) = library.Get("nvJitLinkVersion");
+  int (*create)(Handle*, uint32_t count, const char** options) = library.Get("nvJitLinkCreate");
+  int (*destroy)(Handle*) = library.Get("nvJitLinkDestroy");
+  int (*add_data)(Handle, int type, const void*, size_t, const char* name) = library.Get("nvJitLinkAddData");
+  int (*complete)(Handle) = library.Get("nvJitLinkComplete");
+  int (*cubin_size)(Handle, size_t*) = library.Get("nvJitLinkGetLinkedCubinSize");
+  int (*cubin)(Handle, void*) = library.Get("nvJitLinkGetLinkedCubin");
+  int (*error_size)(Handle, size_t*) = library.Get("nvJitLinkGetErrorLogSize");
+  int (*error)(Handle, char*) = library.Get("nvJitLinkGetErrorLog");
+  int (*info_size)(Handle, size_t*) = library.Get("nvJitLinkGetInfoLogSize");
+  int (*info)(Handle, char*) = library.Get("nvJitLinkGetInfoLog");
 };
 
-Result<Api> LoadApi(const std::vector<std::string>& search) {
-  Api api;
-  constexpr std::string_view kNames[] = {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so"};
-  constexpr std::string_view kMore[] = {"/usr/local/cuda/lib64"};
-  api.library = TRY(SharedLibrary::Open(kNames, search, kMore));
-  SharedLibrary& l = api.library;
-  l.Load("nvJitLinkVersion", &api.version);
-  l.Load("nvJitLinkCreate", &api.create);
-  l.Load("nvJitLinkDestroy", &api.destroy);
-  l.Load("nvJitLinkAddData", &api.add_data);
-  l.Load("nvJitLinkComplete", &api.complete);
-  l.Load("nvJitLinkGetLinkedCubinSize", &api.cubin_size);
-  l.Load("nvJitLinkGetLinkedCubin", &api.cubin);
-  l.Load("nvJitLinkGetErrorLogSize", &api.error_size);
-  l.Load("nvJitLinkGetErrorLog", &api.error);
-  l.Load("nvJitLinkGetInfoLogSize", &api.info_size);
-  l.Load("nvJitLinkGetInfoLog", &api.info);
-  TRY(l.Complete());
-  return api;
-}
-
-Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
+Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi<Api>>(search); }
 
 std::string Log(Handle handle, int (*size)(Handle, size_t*), int (*get)(Handle, char*)) {
   size_t bytes = 0;

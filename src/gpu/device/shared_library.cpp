@@ -53,8 +53,6 @@ Result<SharedLibrary> SharedLibrary::Open(std::span<const std::string_view> name
   FAIL(DeviceError("R013", Str("no ", names.front(), ": tried ", Join(tried, ", "), "; ", words)));
 }
 
-void* SharedLibrary::Find(const char* symbol) const { return dlsym(handle_, symbol); }
-
 Status SharedLibrary::Complete() const {
   if (missing_.empty()) return {};
   FAIL(DeviceError("R014", Str(path_, " has no '", missing_, "'")));

@@ -2,6 +2,8 @@
 #ifndef HLO_GPU_DEVICE_SHARED_LIBRARY_H_
 #define HLO_GPU_DEVICE_SHARED_LIBRARY_H_
 
+#include <dlfcn.h>
+
 #include <mutex>
 #include <span>
 #include <string>
@@ -12,6 +14,15 @@
 
 namespace hlo::gpu {
 
+// The address of a function of any type, or null.
+struct Symbol {
+  void* address = nullptr;
+  template <class F>
+  operator F*() const {  // NOLINT: initializes a member of any function type.
+    return reinterpret_cast<F*>(address);
+  }
+};
+
 class SharedLibrary {
  public:
   // Opens the first library found. Tries all `names` in each folder of `search` and NVIDIA's wheels in it, the loader's
@@ -20,13 +31,12 @@ class SharedLibrary {
   static Result<SharedLibrary> Open(std::span<const std::string_view> names, std::span<const std::string> search,
                                     std::span<const std::string_view> more = {});
 
-  // The symbol's address, or null if it is missing.
-  void* Find(const char* symbol) const;
-  // Sets `function`. If the symbol is missing, Complete() fails (R014).
-  template <class F>
-  void Load(const char* symbol, F** function) {
-    *function = reinterpret_cast<F*>(Find(symbol));
-    if (*function == nullptr) missing_ = symbol;
+  Symbol Find(const char* symbol) const { return {dlsym(handle_, symbol)}; }
+  // Like Find. If the symbol is missing, Complete() fails (R014).
+  Symbol Get(const char* symbol) {
+    const Symbol found = Find(symbol);
+    if (found.address == nullptr && missing_.empty()) missing_ = symbol;
+    return found;
   }
   Status Complete() const;
   const std::string& path() const { return path_; }
@@ -46,6 +56,14 @@ auto OpenOnce(const Args&... args) -> Result<const typename decltype(kLoad(args.
   if (loaded == nullptr) loaded = new auto(kLoad(args...));
   if (!*loaded) FAIL(loaded->error());
   return &**loaded;
+}
+
+// Opens Api::kFiles. The first member of `Api` is the library, which initializes a member for each function.
+template <class Api>
+Result<Api> LoadApi(const std::vector<std::string>& search) {
+  Api api{TRY(SharedLibrary::Open(Api::kFiles, search, Api::kFolders))};
+  TRY(api.library.Complete());
+  return api;
 }
 
 }  // namespace hlo::gpu

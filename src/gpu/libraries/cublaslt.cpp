@@ -35,24 +35,29 @@ struct Algorithm {  // cublasLtMatmulHeuristicResult_t
 };
 
 struct Api {
+  static constexpr std::string_view kFiles[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
+  static constexpr std::string_view kFolders[] = {"/usr/local/cuda/lib64"};
   SharedLibrary library;
-  size_t (*version)();
-  const char* (*status_string)(int);
-  int (*create)(Handle*);
-  int (*destroy)(Handle);
-  int (*desc_create)(Handle*, int compute, int scale_type);
-  int (*desc_destroy)(Handle);
-  int (*desc_set)(Handle, int attribute, const void*, size_t);
-  int (*layout_create)(Handle*, int type, uint64_t rows, uint64_t columns, int64_t leading);
-  int (*layout_destroy)(Handle);
-  int (*layout_set)(Handle, int attribute, const void*, size_t);
-  int (*preference_create)(Handle*);
-  int (*preference_destroy)(Handle);
-  int (*preference_set)(Handle, int attribute, const void*, size_t);
+  size_t (*version)() = library.Get("cublasLtGetVersion");
+  const char* (*status_string)(int) = library.Get("cublasLtGetStatusString");
+  int (*create)(Handle*) = library.Get("cublasLtCreate");
+  int (*destroy)(Handle) = library.Get("cublasLtDestroy");
+  int (*desc_create)(Handle*, int compute, int scale_type) = library.Get("cublasLtMatmulDescCreate");
+  int (*desc_destroy)(Handle) = library.Get("cublasLtMatmulDescDestroy");
+  int (*desc_set)(Handle, int attribute, const void*, size_t) = library.Get("cublasLtMatmulDescSetAttribute");
+  int (*layout_create)(Handle*, int type, uint64_t rows, uint64_t columns,
+                       int64_t leading) = library.Get("cublasLtMatrixLayoutCreate");
+  int (*layout_destroy)(Handle) = library.Get("cublasLtMatrixLayoutDestroy");
+  int (*layout_set)(Handle, int attribute, const void*, size_t) = library.Get("cublasLtMatrixLayoutSetAttribute");
+  int (*preference_create)(Handle*) = library.Get("cublasLtMatmulPreferenceCreate");
+  int (*preference_destroy)(Handle) = library.Get("cublasLtMatmulPreferenceDestroy");
+  int (*preference_set)(Handle, int attribute, const void*,
+                        size_t) = library.Get("cublasLtMatmulPreferenceSetAttribute");
   int (*heuristic)(Handle, Handle desc, Handle a, Handle b, Handle c, Handle d, Handle preference, int, Algorithm*,
-                   int*);
+                   int*) = library.Get("cublasLtMatmulAlgoGetHeuristic");
   int (*matmul)(Handle, Handle desc, const void* alpha, const void* a, Handle, const void* b, Handle, const void* beta,
-                const void* c, Handle, void* d, Handle, const void* algo, void* workspace, size_t, void* stream);
+                const void* c, Handle, void* d, Handle, const void* algo, void* workspace, size_t,
+                void* stream) = library.Get("cublasLtMatmul");
 
   std::string VersionText() const {
     const size_t v = version();
@@ -67,32 +72,7 @@ struct Api {
   }
 };
 
-Result<Api> LoadApi(const std::vector<std::string>& search) {
-  Api api;
-  constexpr std::string_view kNames[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
-  constexpr std::string_view kMore[] = {"/usr/local/cuda/lib64"};
-  api.library = TRY(SharedLibrary::Open(kNames, search, kMore));
-  SharedLibrary& l = api.library;
-  l.Load("cublasLtGetVersion", &api.version);
-  l.Load("cublasLtGetStatusString", &api.status_string);
-  l.Load("cublasLtCreate", &api.create);
-  l.Load("cublasLtDestroy", &api.destroy);
-  l.Load("cublasLtMatmulDescCreate", &api.desc_create);
-  l.Load("cublasLtMatmulDescDestroy", &api.desc_destroy);
-  l.Load("cublasLtMatmulDescSetAttribute", &api.desc_set);
-  l.Load("cublasLtMatrixLayoutCreate", &api.layout_create);
-  l.Load("cublasLtMatrixLayoutDestroy", &api.layout_destroy);
-  l.Load("cublasLtMatrixLayoutSetAttribute", &api.layout_set);
-  l.Load("cublasLtMatmulPreferenceCreate", &api.preference_create);
-  l.Load("cublasLtMatmulPreferenceDestroy", &api.preference_destroy);
-  l.Load("cublasLtMatmulPreferenceSetAttribute", &api.preference_set);
-  l.Load("cublasLtMatmulAlgoGetHeuristic", &api.heuristic);
-  l.Load("cublasLtMatmul", &api.matmul);
-  TRY(l.Complete());
-  return api;
-}
-
-Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
+Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi<Api>>(search); }
 
 // A device's handle belongs to the CUDA context in which it was made. Any thread may use it.
 Result<Handle> GetHandle(const Api& api, Device& device) {

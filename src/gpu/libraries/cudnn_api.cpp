@@ -3,33 +3,8 @@
 #include "base/log.h"
 
 namespace hlo::gpu::cudnn {
-namespace {
 
-Result<Api> LoadApi(const std::vector<std::string>& search) {
-  Api api;
-  constexpr std::string_view kNames[] = {"libcudnn.so.9"};
-  constexpr std::string_view kMore[] = {"/usr/local/cuda/lib64"};
-  api.library = TRY(SharedLibrary::Open(kNames, search, kMore));
-  SharedLibrary& l = api.library;
-  l.Load("cudnnGetVersion", &api.version);
-  l.Load("cudnnGetErrorString", &api.status_string);
-  l.Load("cudnnGetLastErrorString", &api.last_error);
-  l.Load("cudnnCreate", &api.create);
-  l.Load("cudnnDestroy", &api.destroy);
-  l.Load("cudnnSetStream", &api.set_stream);
-  l.Load("cudnnBackendCreateDescriptor", &api.descriptor_create);
-  l.Load("cudnnBackendDestroyDescriptor", &api.descriptor_destroy);
-  l.Load("cudnnBackendSetAttribute", &api.descriptor_set);
-  l.Load("cudnnBackendGetAttribute", &api.descriptor_get);
-  l.Load("cudnnBackendFinalize", &api.finalize);
-  l.Load("cudnnBackendExecute", &api.execute);
-  TRY(l.Complete());
-  return api;
-}
-
-}  // namespace
-
-Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
+Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi<Api>>(search); }
 
 Error Api::Failed(std::string_view call, int status) const {
   char words[1024] = {};

@@ -173,19 +173,23 @@ enum Attribute {
 };
 
 struct Api {
+  static constexpr std::string_view kFiles[] = {"libcudnn.so.9"};
+  static constexpr std::string_view kFolders[] = {"/usr/local/cuda/lib64"};
   SharedLibrary library;
-  size_t (*version)();
-  const char* (*status_string)(int);
-  void (*last_error)(char*, size_t);
-  int (*create)(Handle*);
-  int (*destroy)(Handle);
-  int (*set_stream)(Handle, void* stream);
-  int (*descriptor_create)(int kind, Handle*);
-  int (*descriptor_destroy)(Handle);
-  int (*descriptor_set)(Handle, int attribute, int type, int64_t count, const void*);
-  int (*descriptor_get)(Handle, int attribute, int type, int64_t count, int64_t* found, void*);
-  int (*finalize)(Handle);
-  int (*execute)(Handle, Handle plan, Handle variant_pack);
+  size_t (*version)() = library.Get("cudnnGetVersion");
+  const char* (*status_string)(int) = library.Get("cudnnGetErrorString");
+  void (*last_error)(char*, size_t) = library.Get("cudnnGetLastErrorString");
+  int (*create)(Handle*) = library.Get("cudnnCreate");
+  int (*destroy)(Handle) = library.Get("cudnnDestroy");
+  int (*set_stream)(Handle, void* stream) = library.Get("cudnnSetStream");
+  int (*descriptor_create)(int kind, Handle*) = library.Get("cudnnBackendCreateDescriptor");
+  int (*descriptor_destroy)(Handle) = library.Get("cudnnBackendDestroyDescriptor");
+  int (*descriptor_set)(Handle, int attribute, int type, int64_t count,
+                        const void*) = library.Get("cudnnBackendSetAttribute");
+  int (*descriptor_get)(Handle, int attribute, int type, int64_t count, int64_t* found,
+                        void*) = library.Get("cudnnBackendGetAttribute");
+  int (*finalize)(Handle) = library.Get("cudnnBackendFinalize");
+  int (*execute)(Handle, Handle plan, Handle variant_pack) = library.Get("cudnnBackendExecute");
 
   std::string VersionText() const {
     const size_t v = version();
