@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "gpu/runtime/binding.h"
 #include "gpu/runtime/program.h"
-#include "gpu/runtime/runner.h"
+#include "gpu/runtime/run/runner.h"
 
 namespace hlo::gpu {
 namespace {

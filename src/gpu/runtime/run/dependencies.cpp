@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include "gpu/runtime/runner.h"
+#include "gpu/runtime/run/runner.h"
 #include "ir/side_effects.h"
 
 namespace hlo::gpu {

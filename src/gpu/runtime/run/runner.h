@@ -1,6 +1,6 @@
 // Executes a binding.
-#ifndef HLO_GPU_RUNTIME_RUNNER_H_
-#define HLO_GPU_RUNTIME_RUNNER_H_
+#ifndef HLO_GPU_RUNTIME_RUN_RUNNER_H_
+#define HLO_GPU_RUNTIME_RUN_RUNNER_H_
 
 #include <span>
 #include <vector>
@@ -21,4 +21,4 @@ std::vector<std::vector<int>> Dependencies(const Program& program, std::span<con
 
 }  // namespace hlo::gpu
 
-#endif  // HLO_GPU_RUNTIME_RUNNER_H_
+#endif  // HLO_GPU_RUNTIME_RUN_RUNNER_H_
