@@ -97,15 +97,12 @@ std::string_view ToString(Bound bound) {
 TimeEstimate EstimateOf(const Instruction& inst, const Cost& whole, const DeviceDescription& device) {
   const bool is_block = RegionOf(inst) == "block";
   const Cost cost = is_block ? whole.Times(std::max(1, device.multiprocessors)) : whole;
-  const double memory = cost.bytes() / device.memory_rate;
-  double dots = 0;
-  for (int width = 0; width < kDotWidths; ++width) dots += cost.dot_flops[width] / device.dot_rates[width];
-  const double compute = cost.scalar_work / device.instruction_rate;
+  const Roofline roof = RooflineOf(cost, device);
   TimeEstimate time{.launches = LaunchesOf(inst)};
-  const Bound bound = memory >= dots && memory >= compute ? Bound::kMemory
-                      : dots >= compute                   ? Bound::kDot
-                                                          : Bound::kCompute;
-  time.seconds[static_cast<int>(bound)] = std::max({memory, dots, compute});
+  const Bound bound = roof.memory >= roof.dots && roof.memory >= roof.scalar ? Bound::kMemory
+                      : roof.dots >= roof.scalar                             ? Bound::kDot
+                                                                             : Bound::kCompute;
+  time.seconds[static_cast<int>(bound)] = roof.Seconds();
   time.seconds[static_cast<int>(Bound::kLaunch)] = time.launches * device.launch_seconds;
   return time;
 }

@@ -11,13 +11,6 @@
 namespace hlo::gpu {
 namespace {
 
-// A roofline: the largest of the times for memory, dots and scalar work.
-double Seconds(const Cost& cost, const DeviceDescription& device) {
-  double dots = 0;
-  for (int width = 0; width < kDotWidths; ++width) dots += cost.dot_flops[width] / device.dot_rates[width];
-  return std::max({cost.bytes() / device.memory_rate, dots, cost.scalar_work / device.instruction_rate});
-}
-
 struct Entered {
   const Computation* computation;
   double times;
@@ -57,7 +50,7 @@ std::unordered_map<const Instruction*, StepShare> SharesOfRun(const Module& modu
   for (const auto& [computation, times, known] : EnteredBy(module)) {
     for (const Instruction* inst : computation->Instructions()) {
       if (!IsStep(*inst)) continue;
-      const double seconds = Seconds(costs.CostOf(*inst), device);
+      const double seconds = RooflineOf(costs.CostOf(*inst), device).Seconds();
       shares[inst] = {.share = times * seconds, .seconds = has_gap(*inst) ? 0 : seconds};
       all += times * (seconds + device.launch_seconds);
       if (!known || has_gap(*inst)) unknown.insert(inst);

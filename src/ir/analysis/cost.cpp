@@ -265,6 +265,12 @@ Cost Cost::Times(double count) const {
   return cost;
 }
 
+Roofline RooflineOf(const Cost& cost, const DeviceDescription& device) {
+  Roofline time = {.memory = cost.bytes() / device.memory_rate, .scalar = cost.scalar_work / device.instruction_rate};
+  for (int width = 0; width < kDotWidths; ++width) time.dots += cost.dot_flops[width] / device.dot_rates[width];
+  return time;
+}
+
 const Cost& CostAnalysis::CostOf(const Instruction& inst) const {
   const auto known = costs_.find(inst.id());
   return known != costs_.end() ? known->second : costs_.emplace(inst.id(), ComputeCost(inst)).first->second;

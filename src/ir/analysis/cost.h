@@ -1,4 +1,4 @@
-// Estimates arithmetic and memory traffic of instructions, independent of a device.
+// Estimates arithmetic and memory traffic of instructions. RooflineOf gives a device's time for them.
 //
 //   arithmetic  An operation on an element counts one, a multiply-add two, a complex operation its real operations.
 //               Transcendental functions (exp, log, sqrt, tanh, ...) are counted separately.
@@ -11,12 +11,14 @@
 #ifndef HLO_IR_ANALYSIS_COST_H_
 #define HLO_IR_ANALYSIS_COST_H_
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "ir/device_description.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -36,6 +38,13 @@ struct Cost {
   Cost& operator+=(const Cost& other);
   Cost Times(double count) const;
 };
+
+// Seconds that a device's units need. They work at the same time.
+struct Roofline {
+  double memory = 0, dots = 0, scalar = 0;
+  double Seconds() const { return std::max({memory, dots, scalar}); }
+};
+Roofline RooflineOf(const Cost& cost, const DeviceDescription& device);
 
 struct CostGap {
   const Instruction* inst;

@@ -55,14 +55,14 @@ class Blocks {
   Code CodeOfKernel(const Instruction& kernel) const {
     if (loops_alone_ && IsRegion(kernel)) return {0, "it is a region"};
     const Cost& cost = costs_.CostOf(kernel);
-    double dots = 0, products = 0;
+    Roofline roof = RooflineOf(cost, device_);
+    double products = 0;
+    roof.dots = 0;
     for (int width = 0; width < kDotWidths; ++width) {
-      dots += cost.dot_flops[width] / device_.dot_rates[static_cast<int>(DotWidth::k32)];
+      roof.dots += cost.dot_flops[width] / device_.dot_rates[static_cast<int>(DotWidth::k32)];
       products += cost.dot_flops[width] / 2;
     }
-    const double alone =
-        std::max({cost.bytes() / device_.memory_rate, cost.scalar_work / device_.instruction_rate, dots}) *
-        device_.multiprocessors;
+    const double alone = roof.Seconds() * device_.multiprocessors;
     if (loops_alone_ ? alone > kMostLoopSeconds : alone > device_.launch_seconds)
       return {0, "one block would need more time to run it than a launch takes"};
     if (products > kMostProducts) return {0, "its product is large enough for a library call"};

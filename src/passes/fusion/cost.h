@@ -2,9 +2,7 @@
 #ifndef HLO_PASSES_FUSION_COST_H_
 #define HLO_PASSES_FUSION_COST_H_
 
-#include <algorithm>
-
-#include "ir/device_description.h"
+#include "ir/analysis/cost.h"
 
 namespace hlo {
 
@@ -15,7 +13,8 @@ struct GroupCost {
   double bytes() const { return bytes_read + bytes_written; }
   // Memory traffic and arithmetic overlap with each other but not with the launch.
   double Seconds(const DeviceDescription& device) const {
-    return device.launch_seconds + std::max(bytes() / device.memory_rate, work / device.instruction_rate);
+    const Cost cost{.scalar_work = work, .bytes_read = bytes_read, .bytes_written = bytes_written};
+    return device.launch_seconds + RooflineOf(cost, device).Seconds();
   }
 };
 
