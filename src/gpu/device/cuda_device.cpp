@@ -19,6 +19,7 @@
 #include "gpu/device/emulated.h"
 #include "gpu/device/shared_library.h"
 #include "gpu/kernel/nvptx.h"
+#include "ir/device_limits.h"
 
 namespace hlo::gpu {
 namespace {
@@ -27,7 +28,6 @@ constexpr int kOldestDriver = 12030;  // The first driver with PTX 8.3.
 // The first drivers with conditional nodes, and with switch nodes, which have several branches.
 constexpr int kDecidingDriver = 12040, kSwitchingDriver = 12080;
 constexpr int kLeastThatWaits = 90;  // From sm_90 on, kernels can wait for their predecessors.
-constexpr int64_t kSharedWithoutAsking = 48 << 10;
 
 struct CudaCode : KernelCode {
   kernel::Ptx ptx;
@@ -414,7 +414,7 @@ class CudaDevice : public Device {
     }
     if (const Status32 status = driver_.get_function(&loaded->function, loaded->module, code.ptx.entry.c_str()))
       FAIL(driver_.Failed("cuModuleGetFunction", status, Str("loading '", code.name, "'")));
-    if (code.ptx.dynamic_shared_bytes <= kSharedWithoutAsking) return loaded;
+    if (code.ptx.dynamic_shared_bytes <= kStaticSharedBytes) return loaded;
     if (const Status32 status = driver_.function_attribute(loaded->function, kMaxDynamicShared,
                                                            static_cast<int>(code.ptx.dynamic_shared_bytes)))
       FAIL(driver_.Failed("cuFuncSetAttribute", status, Str("loading '", code.name, "'")));

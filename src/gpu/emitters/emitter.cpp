@@ -6,12 +6,11 @@
 #include "base/text.h"
 #include "gpu/kernel/depth.h"
 #include "ir/device_description.h"
+#include "ir/device_limits.h"
 
 namespace hlo::gpu {
 namespace {
 
-// The most shared bytes of a block on any GPU (sm_90).
-constexpr int64_t kMostSharedBytes = 227 << 10;
 // A host thread holds a block's shared memory, which should stay in the core's cache.
 constexpr int64_t kMostSharedBytesOfHost = 4 << 20;
 

@@ -6,6 +6,7 @@
 #include "gpu/plan/scalar.h"
 #include "gpu/plan/transpose_box.h"
 #include "gpu/plan/transpose_space.h"
+#include "ir/device_limits.h"
 
 namespace hlo::gpu {
 namespace {
@@ -76,8 +77,8 @@ int64_t ElementsOfLines(const LoopSpace& space, const Staged& staged) {
 // A loop along long runs reads cache lines several times. It is faster than boxes if a run's lines stay in a core's own
 // cache, or if the arrays stay in the last-level cache and vectors load with stride 1, 2 or 4
 // (bench/results/transposes.md#small-dimensions).
-bool IsFasterAlongRuns(const LoopSpace& space) {
-  constexpr int64_t kLongRun = 256, kOwnBytes = 256 << 10, kCacheBytes = 32 << 20;
+bool IsFasterAlongRuns(const LoopSpace& space, const DeviceDescription& device) {
+  constexpr int64_t kLongRun = 256;
   if (space.variables.empty() || space.minor().size < kLongRun) return false;
   int64_t bytes = 0;
   bool in_vectors = true, near = true;
@@ -87,10 +88,10 @@ bool IsFasterAlongRuns(const LoopSpace& space) {
     const int64_t stride = space.pool.Coefficient(node.offset, space.minor().e);
     if (stride < 0) return false;
     in_vectors = in_vectors && stride != 3 && stride <= 4;
-    near = near && stride <= kOwnBytes / ByteWidth(node.inst->shape().type()) / space.minor().size;
+    near = near && stride <= kSecondCacheBytes / ByteWidth(node.inst->shape().type()) / space.minor().size;
     bytes += node.inst->shape().ByteSize();
   }
-  return near || (in_vectors && bytes < kCacheBytes);
+  return near || (in_vectors && bytes < device.cache_bytes);
 }
 
 KernelPlan BoxKernel(const LoopSpace& space, const TransposeBox& box) {
@@ -110,9 +111,9 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
     plan.tile = {plan.threads, space.minor().size};
     return plan;
   }
-  constexpr int64_t kSharedBytes = 40 << 10, kLine = 64;
+  constexpr int64_t kLine = 64;
   const Staged staged = FindStaged(space);
-  if (staged.loads.empty() && !device.is_gpu && !IsFasterAlongRuns(space)) {
+  if (staged.loads.empty() && !device.is_gpu && !IsFasterAlongRuns(space, device)) {
     if (const auto box = FindBox(space)) return BoxKernel(space, *box);
   }
   if (staged.loads.empty() || space.outputs[0].in_place_leaf >= 0) return std::nullopt;
@@ -121,7 +122,7 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDe
   for (const NodeId load : staged.loads) element_bytes += ByteWidth(space.graph.node(load).inst->shape().type());
   for (const LoopSpace::Output& output : space.outputs)
     output_bytes = std::min<int64_t>(output_bytes, ByteWidth(output.root->shape->type()));
-  const auto fits = [&](int64_t r, int64_t c) { return c * (r + 1) * element_bytes <= kSharedBytes; };
+  const auto fits = [&](int64_t r, int64_t c) { return c * (r + 1) * element_bytes <= kStaticValueBytes; };
   // A CPU's prefetchers follow about 32 rows. Tiles have 64 columns if 32 output elements fill at most one cache line,
   // rows do not end at a line, or a host's rows have 33 to 63 elements.
   const bool runs_are_lines = columns * output_bytes % kLine == 0 && 32 * output_bytes >= 2 * kLine;

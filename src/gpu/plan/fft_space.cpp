@@ -5,13 +5,12 @@
 
 #include "base/text.h"
 #include "gpu/plan/scalar.h"
+#include "ir/device_limits.h"
 #include "ir/fft_primes.h"
 
 namespace hlo::gpu {
 namespace {
 
-// Two buffers of real and imaginary parts must fit into a block's 227 KiB of shared memory.
-constexpr int64_t kMostSharedBytes = 220 << 10;
 // Longer lines have no kernels: each element would need a constant root of unity.
 constexpr int64_t kLongest = int64_t{1} << 22;
 constexpr int64_t kElementsOfBlock = 2048;
@@ -26,7 +25,8 @@ std::vector<int64_t> Radices(int64_t n) {
   return radices;
 }
 
-int64_t MostElements(PrimitiveType part) { return kMostSharedBytes / (4 * ByteWidth(part)); }
+// Two buffers of real and imaginary parts must fit into shared memory.
+int64_t MostElements(PrimitiveType part) { return kMostValueBytes / (4 * ByteWidth(part)); }
 bool Fits(int64_t length, PrimitiveType part) { return FftForm(length).size <= MostElements(part); }
 
 // Rows of a long line's matrix, 0 if none fits.

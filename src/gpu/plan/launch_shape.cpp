@@ -4,6 +4,7 @@
 
 #include "gpu/kernel/builder.h"
 #include "gpu/plan/scalar.h"
+#include "ir/device_limits.h"
 
 namespace hlo::gpu {
 namespace {
@@ -48,18 +49,16 @@ int64_t TransposedColumns(const ReductionSpace& space, const DeviceDescription& 
 // Gives each short row a thread, if possible. Combining the results of lanes would take as long as loading a row's few
 // vectors.
 bool TransposesShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
-  constexpr int64_t kLanes = 64, kLanesOfGpu = 128, kMostBytes = 40 << 10;
-  // A host's tile and its transpose should fit into the first-level cache beside the input
-  // (bench/results/reductions.md#short-rows).
-  constexpr int64_t kMostBytesOfHost = 8 << 10;
+  constexpr int64_t kLanes = 64, kLanesOfGpu = 128;
   const int64_t columns = TransposedColumns(space, device);
   if (columns == 0) return false;
   int64_t row_bytes = 0;
   for (const ReductionSpace::Hero& hero : space.heroes) {
     for (const kernel::Type type : hero.types) row_bytes += kernel::Bytes(type) * CeilDiv(columns + 1, 16) * 16;
   }
-  const int64_t lanes = device.is_gpu ? kLanesOfGpu : row_bytes * kLanes < kMostBytesOfHost ? kLanes : kLanes / 2;
-  if (space.Size(Role::kKept) < lanes || (device.is_gpu && row_bytes * lanes > kMostBytes)) return false;
+  // A host's tile and its transpose should fit into the first-level cache (bench/results/reductions.md#short-rows).
+  const int64_t lanes = device.is_gpu ? kLanesOfGpu : row_bytes * kLanes < kFirstCacheBytes ? kLanes : kLanes / 2;
+  if (space.Size(Role::kKept) < lanes || (device.is_gpu && row_bytes * lanes > kStaticValueBytes)) return false;
   plan.vector = 1;
   plan.threads = lanes;
   plan.tile = {lanes, columns};

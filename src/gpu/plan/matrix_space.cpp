@@ -6,12 +6,10 @@
 #include "gpu/kernel/builder.h"
 #include "gpu/plan/scalar.h"
 #include "ir/analysis/matrix_calls.h"
+#include "ir/device_limits.h"
 
 namespace hlo::gpu {
 namespace {
-
-// A block has 227 KiB of shared memory.
-constexpr int64_t kMostSharedBytes = 220 << 10;
 
 bool ReadWork(const Instruction& inst, MatrixSpace& space) {
   if (inst.Is(Opcode::kCholesky)) {
@@ -79,7 +77,7 @@ Result<std::unique_ptr<MatrixSpace>> MatrixSpaceOf(const FusionBody& body) {
   if (space->work == MatrixWork::kSolve)
     space->others = inst.operand(1).shape().dim(batch_rank + (space->left ? 1 : 0));
   const kernel::Type type = TRY(KernelType(inst, a.type()));
-  if (SharedBytes(*space, type, ComponentCount(a.type())) > kMostSharedBytes)
+  if (SharedBytes(*space, type, ComponentCount(a.type())) > kMostValueBytes)
     FAIL(unsupported("of matrices that are larger than the shared memory of a block"));
   for (const FusionBody::Root& root : body.roots()) {
     const auto strides = StridesOf(*root.shape, batch_rank);

@@ -4,11 +4,11 @@
 #include <numeric>
 
 #include "gpu/kernel/builder.h"
+#include "ir/device_limits.h"
 
 namespace hlo::gpu {
 namespace {
 
-constexpr int64_t kBoxBytes = 8 << 10;    // Two fit into the first-level cache, beside the lines in transfer.
 constexpr int64_t kMostRun = 1024;        // In elements. A block has at most this many threads.
 constexpr int64_t kLeastLoadedRun = 8;    // In elements. Reading shorter runs one by one is faster.
 constexpr int64_t kLongRun = 32;          // In elements. Longer runs are worth a loop.
@@ -179,7 +179,7 @@ std::optional<TransposeBox> FindBox(const LoopSpace& space) {
   }
   std::ranges::sort(loaded, {}, [&](size_t i) { return coefficients[i]; });
   const Side outputs(space, std::move(written)), inputs(space, std::move(loaded));
-  const int64_t most = kBoxBytes / WidestOf(space, loads);
+  const int64_t most = kFirstCacheBytes / WidestOf(space, loads);
   std::vector<int64_t> sides(space.variables.size(), 1);
   for (bool longer = true; longer;) {
     const bool outputs_first = outputs.Run(sides) <= inputs.Run(sides);

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "gpu/kernel/nvptx_lowering.h"
+#include "ir/device_limits.h"
 
 namespace hlo::kernel {
 
@@ -19,7 +20,6 @@ using LlvmValue = llvm::Value*;
 namespace {
 
 constexpr int kGlobalSpace = 1, kSharedSpace = 3, kConstantSpace = 4;
-constexpr int64_t kStaticSharedLimit = 48 << 10;
 
 }  // namespace
 
@@ -104,7 +104,7 @@ void NvptxEmission::Annotate(const char* key, int value) {
 }
 
 void NvptxEmission::MakeArrays() {
-  const bool dynamic = kernel_.SharedBytes() > kStaticSharedLimit;
+  const bool dynamic = kernel_.SharedBytes() > kStaticSharedBytes;
   llvm::GlobalVariable* pool = nullptr;
   if (dynamic) {
     pool = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(b_.getInt8Ty(), 0), false,
