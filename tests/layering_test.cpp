@@ -65,6 +65,7 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"gpu/kernel/nvptx", {"gpu/kernel"}},
     {"gpu/plan", {"gpu/kernel"}},
     {"gpu/emitters", {"gpu/kernel", "gpu/plan"}},
+    {"gpu/emitters/block", {"gpu/emitters", "gpu/kernel", "gpu/plan"}},
     {"gpu/device", {"gpu/kernel"}},
     {"gpu/libraries", {"gpu/device", "gpu/emitters", "gpu/plan"}},
     {"gpu/runtime/tuning", {"gpu/device", "gpu/emitters", "gpu/kernel", "gpu/libraries", "gpu/plan", "gpu/runtime"}},
