@@ -134,14 +134,13 @@ struct Driver {
     return found;
   }
   Error Failed(std::string_view call, Status32 status, std::string_view while_doing = "") const;
+  Status Check(std::string_view call, Status32 status) const {
+    if (status != 0) FAIL(Failed(call, status));
+    return {};
+  }
   // Logs an error that the caller cannot return, unless an earlier error, the likely cause, was reported.
   void Ended(std::string_view call, Status32 status) const;
 };
-
-#define CUDA_TRY(name, ...)                                                                  \
-  do {                                                                                       \
-    if (const Status32 cuda_status = (__VA_ARGS__)) FAIL(driver_.Failed(name, cuda_status)); \
-  } while (false)
 
 // Errors: R010 if there is no driver, R014 if it lacks a function.
 Result<Driver> LoadDriver(const std::vector<std::string>& search);

@@ -27,7 +27,7 @@ Status CudaRecorder::Begin() {
   early_.clear();
   listed_.clear();
   new_.clear();
-  CUDA_TRY("cuStreamBeginCapture", driver_.begin_capture(stream_, kCaptureRelaxed));
+  TRY(driver_.Check("cuStreamBeginCapture", driver_.begin_capture(stream_, kCaptureRelaxed)));
   captures_ = true;
   return {};
 }
@@ -56,14 +56,15 @@ Result<std::shared_ptr<const Recording>> CudaRecorder::End() {
   const Status32 status = driver_.instantiate_graph(&recording->executable, graph, 0);
   if (decides) recording->graph = graph;
   else driver_.Ended("cuGraphDestroy", driver_.destroy_graph(graph));
-  CUDA_TRY("cuGraphInstantiateWithFlags", status);
+  TRY(driver_.Check("cuGraphInstantiateWithFlags", status));
   // Graphs with conditional nodes are uploaded by their first launch.
-  if (!decides) CUDA_TRY("cuGraphUpload", driver_.upload_graph(recording->executable, stream_));
+  if (!decides) TRY(driver_.Check("cuGraphUpload", driver_.upload_graph(recording->executable, stream_)));
   return recording;
 }
 
 Status CudaRecorder::Launch(const Recording& recording) {
-  CUDA_TRY("cuGraphLaunch", driver_.launch_graph(static_cast<const CudaRecording&>(recording).executable, stream_));
+  TRY(driver_.Check("cuGraphLaunch",
+                    driver_.launch_graph(static_cast<const CudaRecording&>(recording).executable, stream_)));
   return {};
 }
 
@@ -73,8 +74,8 @@ Result<CudaRecorder::Capture> CudaRecorder::Now() const {
   const CudaHandle* after = nullptr;
   const CudaGraphEdge* edges = nullptr;
   size_t count = 0;
-  CUDA_TRY("cuStreamGetCaptureInfo",
-           driver_.capture_info(stream_, &status, nullptr, &capture.graph, &after, &edges, &count));
+  TRY(driver_.Check("cuStreamGetCaptureInfo",
+                    driver_.capture_info(stream_, &status, nullptr, &capture.graph, &after, &edges, &count)));
   if (status != kCaptureActive) FAIL(driver_.Failed("cuStreamGetCaptureInfo", kCudaCaptureInvalidated));
   capture.after.assign(after, after + count);
   return capture;
@@ -87,14 +88,14 @@ Status CudaRecorder::Pause() {
   CudaHandle ended = nullptr;
   const Status32 status = driver_.end_capture(stream_, &ended);
   lost_ = lost_ || status != 0;
-  CUDA_TRY("cuStreamEndCapture", status);
+  TRY(driver_.Check("cuStreamEndCapture", status));
   if (graph_ == nullptr) graph_ = ended;
   return {};
 }
 
 Status CudaRecorder::GoOn(CudaHandle graph, std::span<const CudaHandle> after) {
-  CUDA_TRY("cuStreamBeginCaptureToGraph",
-           driver_.begin_capture_to(stream_, graph, after.data(), nullptr, after.size(), kCaptureRelaxed));
+  TRY(driver_.Check("cuStreamBeginCaptureToGraph",
+                    driver_.begin_capture_to(stream_, graph, after.data(), nullptr, after.size(), kCaptureRelaxed)));
   captures_ = true;
   return {};
 }
@@ -103,8 +104,8 @@ Result<std::vector<CudaHandle>> CudaRecorder::Last() const { return TRY(Now()).a
 
 Status CudaRecorder::After(std::span<const CudaHandle> nodes) {
   std::vector<CudaHandle> after(nodes.begin(), nodes.end());
-  CUDA_TRY("cuStreamUpdateCaptureDependencies",
-           driver_.set_dependencies(stream_, after.data(), nullptr, after.size(), kReplaceDependencies));
+  TRY(driver_.Check("cuStreamUpdateCaptureDependencies",
+                    driver_.set_dependencies(stream_, after.data(), nullptr, after.size(), kReplaceDependencies)));
   return {};
 }
 
@@ -119,8 +120,9 @@ Status CudaRecorder::Early(const std::function<Status()>& launch) {
     any = true;
   }
   if (any) {
-    CUDA_TRY("cuStreamUpdateCaptureDependencies",
-             driver_.set_dependencies(stream_, before.after.data(), edges.data(), edges.size(), kReplaceDependencies));
+    TRY(driver_.Check(
+        "cuStreamUpdateCaptureDependencies",
+        driver_.set_dependencies(stream_, before.after.data(), edges.data(), edges.size(), kReplaceDependencies)));
   }
   TRY(launch());
   const Capture after = TRY(Now());
@@ -142,7 +144,8 @@ Status CudaRecorder::ListNew() {
       std::vector<CudaHandle> before(room);
       std::vector<CudaGraphEdge> edges(room);
       size_t count = room;
-      CUDA_TRY("cuGraphNodeGetDependencies", driver_.node_dependencies(node, before.data(), edges.data(), &count));
+      TRY(driver_.Check("cuGraphNodeGetDependencies",
+                        driver_.node_dependencies(node, before.data(), edges.data(), &count)));
       if (count == room) continue;
       open.insert(open.end(), before.begin(), before.begin() + static_cast<ptrdiff_t>(count));
       break;
@@ -160,8 +163,8 @@ Result<std::vector<CudaHandle>> CudaRecorder::TakeNew() {
 Result<void*> CudaRecorder::MakeCondition() {
   const Capture now = TRY(Now());
   unsigned long long handle = 0;
-  CUDA_TRY("cuGraphConditionalHandleCreate",
-           driver_.create_condition(&handle, now.graph, context_, 0, kInitiallyAtEachLaunch));
+  TRY(driver_.Check("cuGraphConditionalHandleCreate",
+                    driver_.create_condition(&handle, now.graph, context_, 0, kInitiallyAtEachLaunch)));
   return reinterpret_cast<void*>(handle);
 }
 
@@ -174,7 +177,8 @@ Status CudaRecorder::Add(int form, void* condition, std::span<const std::functio
                            .size = static_cast<unsigned>(bodies.size()),
                            .context = context_};
   CudaHandle node = nullptr;
-  CUDA_TRY("cuGraphAddNode", driver_.add_node(&node, now.graph, now.after.data(), nullptr, now.after.size(), &params));
+  TRY(driver_.Check("cuGraphAddNode",
+                    driver_.add_node(&node, now.graph, now.after.data(), nullptr, now.after.size(), &params)));
   const std::vector<CudaHandle> graphs(params.bodies, params.bodies + bodies.size());
   for (size_t i = 0; i < bodies.size(); ++i) {
     if (bodies[i] == nullptr) continue;
