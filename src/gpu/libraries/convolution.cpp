@@ -6,11 +6,7 @@
 #include "base/text.h"
 
 namespace hlo::gpu {
-namespace {
-
-using Dims = std::vector<int64_t>;
-
-ConvolutionTensor Ordered(const View& view, int64_t first, int64_t second, const Dims& spatial) {
+ConvolutionTensor Ordered(const View& view, int64_t first, int64_t second, const std::vector<int64_t>& spatial) {
   ConvolutionTensor tensor{.operand = view.operand, .type = view.type};
   const auto add = [&](int64_t dim) {
     tensor.dims.push_back(view.dims[dim]);
@@ -28,6 +24,8 @@ bool IsBroadcast(const ConvolutionTensor& tensor) {
   }
   return false;
 }
+
+namespace {
 
 // A gradient of weights is computed like a forward convolution, but sums over the batch, which is usually outermost. If
 // batch or features have one element, the order of these dimensions decides.

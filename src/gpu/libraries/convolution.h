@@ -25,6 +25,9 @@ struct ConvolutionTensor {
   // Whether elements are contiguous and distinct.
   bool IsDense() const;
 };
+// The tensor with these dimensions of `view` in order.
+ConvolutionTensor Ordered(const View& view, int64_t first, int64_t second, const std::vector<int64_t>& spatial);
+bool IsBroadcast(const ConvolutionTensor& tensor);
 // Dimensions above 1 in memory order, outermost first.
 std::vector<int64_t> OrderInMemory(const ConvolutionTensor& tensor);
 

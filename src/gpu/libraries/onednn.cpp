@@ -4,6 +4,7 @@
 
 #include "base/host_isa.h"
 #include "base/parallel.h"
+#include "gpu/libraries/convolution.h"
 #include "gpu/libraries/onednn_api.h"
 #include "gpu/libraries/onednn_call.h"
 #include "gpu/libraries/onednn_parts.h"
@@ -86,6 +87,70 @@ LibraryAnswer MakePart(const Api& api, const LibraryOptions& options, const Matr
                   threads);
 }
 
+std::string ReadWindow(const ConvolutionAttrs& attrs, Window* window) {
+  for (const WindowDim& dim : attrs.window.dims) {
+    if (dim.base_dilation != 1) return "its input is dilated";
+    if (dim.reversed && dim.size > 1) return "its window is reversed";
+    if (dim.pad_low < 0 || dim.pad_high < 0) return "it has negative padding";
+    window->strides.push_back(dim.stride);
+    window->dilates.push_back(dim.window_dilation - 1);
+    window->pad_low.push_back(dim.pad_low);
+    window->pad_high.push_back(dim.pad_high);
+  }
+  return "";
+}
+
+Tensor TensorOf(const ConvolutionTensor& tensor) { return {kTypeF32, tensor.dims, tensor.strides}; }
+
+// Chooses strides for dimensions of size 1 by which oneDNN recognises formats.
+Tensor WithFormat(Tensor tensor) {
+  const bool channels_last = tensor.strides[1] == 1 || tensor.dims[1] == 1;
+  const int64_t rank = static_cast<int64_t>(tensor.dims.size());
+  std::vector<int64_t> order = {0};
+  for (int64_t d = 2; d < rank; ++d) order.push_back(d);
+  order.insert(channels_last ? order.end() : order.begin() + 1, 1);
+  int64_t next = 1;
+  for (int64_t i = rank; i-- > 0;) {
+    const int64_t d = order[i];
+    if (tensor.dims[d] == 1) tensor.strides[d] = next;
+    next = std::max(next, tensor.strides[d] * tensor.dims[d]);
+  }
+  return tensor;
+}
+
+Tensor WeightsOf(const ConvolutionTensor& tensor, int64_t groups) {
+  Tensor weights = TensorOf(tensor);
+  if (groups > 1) {
+    weights.dims[0] /= groups;
+    weights.dims.insert(weights.dims.begin(), groups);
+    weights.strides.insert(weights.strides.begin(), weights.strides[0] * weights.dims[1]);
+  }
+  weights.strides = Closed(weights.dims, weights.strides);
+  return weights;
+}
+
+std::vector<BinaryStep> StepsOf(const std::vector<EpilogueStep>& epilogue, const Contraction& contraction,
+                                const DimLabels& labels) {
+  std::vector<BinaryStep> steps;
+  for (const EpilogueStep& step : epilogue) {
+    const size_t rank = labels.out_spatial.size() + 2;
+    Tensor operand{kTypeF32, std::vector<int64_t>(rank, 1), std::vector<int64_t>(rank, 1)};
+    if (!step.view.dims.empty()) {
+      operand = TensorOf(Ordered(step.view, labels.out_batch, labels.out_feature, labels.out_spatial));
+      for (size_t d = 0; d < operand.dims.size(); ++d) {
+        if (operand.strides[d] == 0) operand.dims[d] = 1;
+      }
+      operand = WithFormat(operand);
+    }
+    // In-place addition allows faster implementations.
+    const bool in_place =
+        step.op == EpilogueOp::kAdd && step.view.operand >= 0 && step.view.dims == contraction.result.dims &&
+        step.view.strides == contraction.result.strides && std::ranges::none_of(steps, &BinaryStep::in_place);
+    steps.push_back({BinaryAlgorithm(step.op), step.view.operand, step.view.constant, std::move(operand), in_place});
+  }
+  return steps;
+}
+
 }  // namespace
 
 Result<std::string> OneDnnVersion(const std::vector<std::string>& search) { return TRY(GetApi(search))->VersionText(); }
@@ -129,8 +194,7 @@ Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const L
 }
 
 Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const LibraryOptions* options) {
-  const Instruction& convolution = *contraction.product;
-  const auto& attrs = convolution.attrs<ConvolutionAttrs>();
+  const auto& attrs = contraction.product->attrs<ConvolutionAttrs>();
   for (const PrimitiveType type : {contraction.lhs.type, contraction.rhs.type, contraction.result.type}) {
     if (type != PrimitiveType::kF32) return NotTaken(Str("hlokit uses oneDNN only for f32, not ", type));
   }
@@ -138,94 +202,29 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const Li
   const DimLabels& labels = attrs.dim_labels;
   const size_t spatial = labels.lhs_spatial.size();
   if (spatial < 1 || spatial > 3) return NotTaken(Str("it has ", spatial, " spatial dimensions"));
-  for (const int64_t dim : contraction.result.dims) {
-    if (dim == 0) return NotTaken("it is empty");
-  }
+  if (std::ranges::count(contraction.result.dims, 0) > 0) return NotTaken("it is empty");
   Window window;
-  for (const WindowDim& dim : attrs.window.dims) {
-    if (dim.base_dilation != 1) return NotTaken("its input is dilated");
-    if (dim.reversed && dim.size > 1) return NotTaken("its window is reversed");
-    if (dim.pad_low < 0 || dim.pad_high < 0) return NotTaken("it has negative padding");
-    window.strides.push_back(dim.stride);
-    window.dilates.push_back(dim.window_dilation - 1);
-    window.pad_low.push_back(dim.pad_low);
-    window.pad_high.push_back(dim.pad_high);
-  }
+  if (std::string why = ReadWindow(attrs, &window); !why.empty()) return NotTaken(std::move(why));
   std::vector<EpilogueStep> epilogue = contraction.epilogue;
   bool relu;
   if (!TakeRelu(epilogue, &relu)) return NotTaken("a ReLU is not the last step of its epilogue");
-
-  // Orders dimensions as oneDNN requires. The first dimension of weights is the output feature.
-  const auto ordered = [&](const View& view, int64_t first, int64_t second, const std::vector<int64_t>& rest) {
-    Tensor tensor{kTypeF32, {}, {}};
-    const auto add = [&](int64_t dim) {
-      tensor.dims.push_back(view.dims[dim]);
-      tensor.strides.push_back(view.strides[dim]);
-    };
-    add(first);
-    add(second);
-    for (const int64_t dim : rest) add(dim);
-    return tensor;
-  };
-  const auto is_broadcast = [](const Tensor& tensor) {
-    for (size_t d = 0; d < tensor.dims.size(); ++d) {
-      if (tensor.dims[d] > 1 && tensor.strides[d] == 0) return true;
-    }
-    return false;
-  };
-  const auto closed = [](Tensor tensor) {
-    const bool channels_last = tensor.strides[1] == 1 || tensor.dims[1] == 1;
-    const int64_t rank = static_cast<int64_t>(tensor.dims.size());
-    std::vector<int64_t> order = {0};
-    for (int64_t d = 2; d < rank; ++d) order.push_back(d);
-    order.insert(channels_last ? order.end() : order.begin() + 1, 1);
-    int64_t next = 1;
-    for (int64_t i = rank; i-- > 0;) {
-      const int64_t d = order[i];
-      if (tensor.dims[d] == 1) tensor.strides[d] = next;
-      next = std::max(next, tensor.strides[d] * tensor.dims[d]);
-    }
-    return tensor;
-  };
-  Tensor source = ordered(contraction.lhs, labels.lhs_batch, labels.lhs_feature, labels.lhs_spatial);
-  std::vector<int64_t> kernel_spatial(labels.rhs_spatial.begin(), labels.rhs_spatial.end());
-  Tensor weights = ordered(contraction.rhs, labels.rhs_output_feature, labels.rhs_input_feature, kernel_spatial);
-  Tensor result = ordered(contraction.result, labels.out_batch, labels.out_feature, labels.out_spatial);
-  if (is_broadcast(source) || is_broadcast(weights)) return NotTaken("an operand is broadcast");
-  if (const int64_t groups = attrs.feature_group_count; groups > 1) {
-    weights.dims[0] /= groups;
-    weights.dims.insert(weights.dims.begin(), groups);
-    weights.strides.insert(weights.strides.begin(), weights.strides[0] * weights.dims[1]);
-  }
-  weights.strides = Closed(weights.dims, weights.strides);
-  std::vector<BinaryStep> steps;
-  for (const EpilogueStep& step : epilogue) {
-    Tensor operand{kTypeF32, std::vector<int64_t>(spatial + 2, 1), std::vector<int64_t>(spatial + 2, 1)};
-    if (!step.view.dims.empty()) {
-      operand = ordered(step.view, labels.out_batch, labels.out_feature, labels.out_spatial);
-      for (size_t d = 0; d < operand.dims.size(); ++d) {
-        if (operand.strides[d] == 0) operand.dims[d] = 1;
-      }
-      operand = closed(operand);
-    }
-    // In-place addition allows faster implementations.
-    const bool in_place =
-        step.op == EpilogueOp::kAdd && step.view.operand >= 0 && step.view.dims == contraction.result.dims &&
-        step.view.strides == contraction.result.strides &&
-        std::none_of(steps.begin(), steps.end(), [](const BinaryStep& other) { return other.in_place; });
-    steps.push_back({BinaryAlgorithm(step.op), step.view.operand, step.view.constant, std::move(operand), in_place});
-  }
+  const ConvolutionTensor source = Ordered(contraction.lhs, labels.lhs_batch, labels.lhs_feature, labels.lhs_spatial);
+  const ConvolutionTensor weights =
+      Ordered(contraction.rhs, labels.rhs_output_feature, labels.rhs_input_feature, labels.rhs_spatial);
+  if (IsBroadcast(source) || IsBroadcast(weights)) return NotTaken("an operand is broadcast");
   if (options == nullptr) return LibraryAnswer{};
   const auto api = GetApi(options->search);
   if (!api) return NotTaken(api.error().message());
+  const ConvolutionTensor result =
+      Ordered(contraction.result, labels.out_batch, labels.out_feature, labels.out_spatial);
   return MakeCall(**api, *options,
-                  {.lhs = closed(std::move(source)),
-                   .rhs = std::move(weights),
-                   .result = closed(std::move(result)),
+                  {.lhs = WithFormat(TensorOf(source)),
+                   .rhs = WeightsOf(weights, attrs.feature_group_count),
+                   .result = WithFormat(TensorOf(result)),
                    .lhs_operand = contraction.lhs.operand,
                    .rhs_operand = contraction.rhs.operand,
                    .packs_rhs = true,
-                   .steps = std::move(steps),
+                   .steps = StepsOf(epilogue, contraction, labels),
                    .relu = relu,
                    .window = &window},
                   Threads());
