@@ -4,6 +4,8 @@
 #include "gpu/plan/transpose_space.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 
 #include "base/text.h"
 #include "gpu/emitters/loop.h"
@@ -70,6 +72,134 @@ Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& reque
 
 int WidthOf(int64_t side) { return static_cast<int>(CeilDiv(side, 32)); }
 
+// A strip of whole tiles of [rows, columns].
+struct TileSides {
+  int64_t strip, rows, columns;
+};
+
+Result<TileSides> SidesOf(const EmitRequest& request) {
+  const std::vector<int64_t>& tile = request.plan.tile;
+  const auto is_side = [](int64_t size) { return size == 16 || size == 32 || size == 64; };
+  TRY(request.Require(tile.size() == 2 || tile.size() == 3, "its tile must have two sizes, or three with a strip"));
+  const TileSides sides = {tile[0], tile.size() == 3 ? tile[2] : tile[0], tile[1]};
+  TRY(request.Require(is_side(sides.rows) && is_side(sides.columns) && sides.strip % sides.rows == 0,
+                      "the sides of its tile must be 16, 32 or 64, and a strip must be whole tiles"));
+  return sides;
+}
+
+class StagedTranspose {
+ public:
+  StagedTranspose(LoopSpace& space, const Staged& staged, const TileSides& sides, const EmitRequest& request)
+      : space_(space),
+        staged_(staged),
+        sides_(sides),
+        row_(space.variables[staged.across]),
+        column_(space.minor()),
+        frame_(space.graph, space.Values(), LaunchOf(space, Axes(), request.plan), request),
+        arrays_(MakeOutputs(space, space.Values(), frame_)),
+        k_(frame_.k()),
+        emission_(frame_.emission()),
+        is_written_out_(sides.strip > sides.rows && k_.warps() == 1 && row_.size % sides.rows == 0 &&
+                        column_.size % sides.columns == 0 && sides.rows <= 32) {
+    k_.CountsTo(space.Size());
+  }
+
+  EmittedKernel Emit() && {
+    const Value first_row = BindBlock();
+    for (const NodeId load : staged_.loads) {
+      const kernel::Type type = KernelTypeOf(space_.graph.node(load).inst->shape().type());
+      tiles_.push_back(k_.SharedTile(Str("tile", tiles_.size()), type, sides_.columns, sides_.rows,
+                                     is_written_out_ ? 64 / kernel::Bytes(type) : 1));
+    }
+    tile_width_ = LeftOf(column_.size, sides_.columns, column0_);
+    if (sides_.strip == sides_.rows) {
+      EmitTileAt(first_row);
+    } else {
+      k_.Loop(first_row, Min(first_row + sides_.strip, k_.Index(row_.size)), sides_.rows, [&](Value row0) {
+        Emission::Scope in_strip(emission_);
+        EmitTileAt(row0);
+      });
+    }
+    return std::move(frame_).Finish("transpose");
+  }
+
+ private:
+  std::array<TileAxis, 2> Axes() const { return {{{row_.size, Role::kKept}, {column_.size, Role::kKept}}}; }
+
+  // Neighbouring blocks take neighbouring rows of the outputs, which are adjacent in the operands. A kernel waits for
+  // its loads, so long runs of loads matter more than long runs of stores.
+  Value BindBlock() {
+    const int64_t strips = CeilDiv(row_.size, sides_.strip), column_tiles = CeilDiv(column_.size, sides_.columns);
+    const Value first_row = k_.block() % strips * sides_.strip;
+    Value rest = k_.block() / strips;
+    column0_ = rest % column_tiles * sides_.columns;
+    rest = rest / column_tiles;
+    for (size_t v = space_.variables.size() - 1; v-- > 0;) {
+      if (v == staged_.across) continue;
+      emission_.Bind(space_.variables[v].e, rest % space_.variables[v].size);
+      rest = rest / space_.variables[v].size;
+    }
+    return first_row;
+  }
+
+  Value LeftOf(int64_t size, int64_t tile, Value begin) {
+    return size % tile == 0 ? k_.Index(tile) : Min(k_.Index(tile), k_.Index(size) - begin);
+  }
+
+  // Whole small tiles of a strip are unrolled, to load several at once. Their rows are padded by a cache line, so that
+  // vectors are stored and loaded as a whole and do not wait for each other.
+  void EachLine(Value count, int64_t lines, const std::function<void(Value)>& body) {
+    if (!is_written_out_) return k_.Loop(k_.warp(), count, k_.warps(), body, 0);
+    for (int64_t i = 0; i < lines; ++i) body(k_.Index(i));
+  }
+
+  void Fill(Array tile, NodeId load, Value row0) {
+    EachLine(tile_width_, sides_.columns, [&](Value column) {
+      Emission::Scope scope(emission_);
+      emission_.Bind(column_.e, column0_ + column);
+      emission_.Hoist(space_.graph.node(load).offset);
+      TileOver(k_, WidthOf(sides_.rows), row_.size, row0, sides_.rows, [&](Value row) {
+        Emission::Scope in_tile(emission_);
+        emission_.Bind(row_.e, row0 + row);
+        tile.StoreAt(column, row, emission_.Emit(load));
+      });
+    });
+  }
+
+  void Write(Value row0, Value tile_height) {
+    EachLine(tile_height, sides_.rows, [&](Value row) {
+      Emission::Scope scope(emission_);
+      emission_.Bind(row_.e, row0 + row);
+      EmitTile(space_, frame_, arrays_, WidthOf(sides_.columns), column_.e, column0_, sides_.columns,
+               [&](Value column) {
+                 for (size_t j = 0; j < tiles_.size(); ++j)
+                   emission_.Bind(staged_.loads[j], {tiles_[j].LoadTransposed(column, row)});
+               });
+    });
+  }
+
+  void EmitTileAt(Value row0) {
+    const Value tile_height = LeftOf(row_.size, sides_.rows, row0);
+    emission_.SetLane(row_.e);
+    for (size_t i = 0; i < tiles_.size(); ++i) k_.Warps([&] { Fill(tiles_[i], staged_.loads[i], row0); });
+    for (const Array tile : tiles_) k_.TransposeTile(tile, tile_width_, tile_height);
+    emission_.SetLane(column_.e);
+    k_.Warps([&] { Write(row0, tile_height); });
+  }
+
+  LoopSpace& space_;
+  const Staged& staged_;
+  const TileSides sides_;
+  const LoopSpace::Variable &row_, &column_;
+  KernelFrame frame_;
+  const std::vector<Array> arrays_;
+  kernel::KernelBuilder& k_;
+  Emission& emission_;
+  const bool is_written_out_;
+  std::vector<Array> tiles_;
+  Value column0_, tile_width_;
+};
+
 }  // namespace
 
 Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
@@ -81,96 +211,8 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
   if (Interleaves(*space)) return EmitInterleaved(*space, request);
   const Staged staged = FindStaged(*space);
   TRY(request.Require(!staged.loads.empty(), "no operand is read across its memory order in runs of 16 or more"));
-  const auto is_side = [](int64_t size) { return size == 16 || size == 32 || size == 64; };
-  TRY(request.Require(plan.tile.size() == 2 || plan.tile.size() == 3,
-                      "its tile must have two sizes, or three with a strip"));
-  const int64_t strip = plan.tile[0], tile_columns = plan.tile[1];
-  const int64_t tile_rows = plan.tile.size() == 3 ? plan.tile[2] : strip;
-  TRY(request.Require(is_side(tile_rows) && is_side(tile_columns) && strip % tile_rows == 0,
-                      "the sides of its tile must be 16, 32 or 64, and a strip must be whole tiles"));
-  const size_t across = staged.across;
-  const LoopSpace::Variable &row_variable = space->variables[across], &column_variable = space->minor();
-  const int64_t rows = row_variable.size, columns = column_variable.size;
-  const int64_t strips = CeilDiv(rows, strip), column_tiles = CeilDiv(columns, tile_columns);
-
-  const TileAxis axes[] = {{rows, Role::kKept}, {columns, Role::kKept}};
-  KernelFrame frame(space->graph, space->Values(), LaunchOf(*space, axes, plan), request);
-  const std::vector<Array> arrays = MakeOutputs(*space, space->Values(), frame);
-  kernel::KernelBuilder& k = frame.k();
-  k.CountsTo(space->Size());
-  Emission& emission = frame.emission();
-  const int warps = k.warps();
-
-  // Neighbouring blocks take neighbouring rows of the outputs, which are adjacent in the operands. A kernel waits for
-  // its loads, so long runs of loads matter more than long runs of stores.
-  const Value first_row = k.block() % strips * strip;
-  Value rest = k.block() / strips;
-  const Value column0 = rest % column_tiles * tile_columns;
-  rest = rest / column_tiles;
-  for (size_t v = space->variables.size() - 1; v-- > 0;) {
-    if (v == across) continue;
-    emission.Bind(space->variables[v].e, rest % space->variables[v].size);
-    rest = rest / space->variables[v].size;
-  }
-
-  // Whole small tiles of a strip are unrolled, to load several at once. Their rows are padded by a cache line, so that
-  // vectors are stored and loaded as a whole and do not wait for each other.
-  const bool is_written_out =
-      strip > tile_rows && k.warps() == 1 && rows % tile_rows == 0 && columns % tile_columns == 0 && tile_rows <= 32;
-  const auto each_line = [&](Value count, int64_t lines, const std::function<void(Value)>& body) {
-    if (!is_written_out) return k.Loop(k.warp(), count, warps, body, 0);
-    for (int64_t i = 0; i < lines; ++i) body(k.Index(i));
-  };
-  std::vector<Array> tiles;
-  for (const NodeId load : staged.loads) {
-    const kernel::Type type = KernelTypeOf(space->graph.node(load).inst->shape().type());
-    tiles.push_back(k.SharedTile(Str("tile", tiles.size()), type, tile_columns, tile_rows,
-                                 is_written_out ? 64 / kernel::Bytes(type) : 1));
-  }
-  const auto left_of = [&](int64_t size, int64_t tile, Value begin) {
-    return size % tile == 0 ? k.Index(tile) : Min(k.Index(tile), k.Index(size) - begin);
-  };
-  const Value tile_width = left_of(columns, tile_columns, column0);
-  const auto fill = [&](Array tile, NodeId load, Value row0) {
-    each_line(tile_width, tile_columns, [&](Value column) {
-      Emission::Scope scope(emission);
-      emission.Bind(column_variable.e, column0 + column);
-      emission.Hoist(space->graph.node(load).offset);
-      TileOver(k, WidthOf(tile_rows), rows, row0, tile_rows, [&](Value row) {
-        Emission::Scope in_tile(emission);
-        emission.Bind(row_variable.e, row0 + row);
-        tile.StoreAt(column, row, emission.Emit(load));
-      });
-    });
-  };
-  const auto write = [&](Value row0, Value tile_height) {
-    each_line(tile_height, tile_rows, [&](Value row) {
-      Emission::Scope scope(emission);
-      emission.Bind(row_variable.e, row0 + row);
-      EmitTile(*space, frame, arrays, WidthOf(tile_columns), column_variable.e, column0, tile_columns,
-               [&](Value column) {
-                 for (size_t j = 0; j < tiles.size(); ++j)
-                   emission.Bind(staged.loads[j], {tiles[j].LoadTransposed(column, row)});
-               });
-    });
-  };
-  const auto turn_tile = [&](Value row0) {
-    const Value tile_height = left_of(rows, tile_rows, row0);
-    emission.SetLane(row_variable.e);
-    for (size_t i = 0; i < tiles.size(); ++i) k.Warps([&] { fill(tiles[i], staged.loads[i], row0); });
-    for (const Array tile : tiles) k.TransposeTile(tile, tile_width, tile_height);
-    emission.SetLane(column_variable.e);
-    k.Warps([&] { write(row0, tile_height); });
-  };
-  if (strip == tile_rows) {
-    turn_tile(first_row);
-  } else {
-    k.Loop(first_row, Min(first_row + strip, k.Index(rows)), tile_rows, [&](Value row0) {
-      Emission::Scope in_strip(emission);
-      turn_tile(row0);
-    });
-  }
-  return std::move(frame).Finish("transpose");
+  const TileSides sides = TRY(SidesOf(request));
+  return StagedTranspose(*space, staged, sides, request).Emit();
 }
 
 }  // namespace hlo::gpu

@@ -12,6 +12,24 @@ namespace hlo::kernel {
 
 using llvm::Intrinsic::ID;
 
+namespace {
+
+// Repeats scalars if another operand is a vector.
+llvm::SmallVector<llvm::Value*, 4> AlikeVectors(llvm::IRBuilder<>& b, std::span<llvm::Value* const> given) {
+  llvm::SmallVector<llvm::Value*, 4> operands(given.begin(), given.end());
+  for (llvm::Value* const like : given) {
+    const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(like->getType());
+    if (!vector) continue;
+    for (llvm::Value*& operand : operands) {
+      if (!operand->getType()->isVectorTy()) operand = b.CreateVectorSplat(vector->getNumElements(), operand);
+    }
+    break;
+  }
+  return operands;
+}
+
+}  // namespace
+
 llvm::AtomicRMWInst::BinOp AtomicOperation(AtomicOp op, Type type) {
   using B = llvm::AtomicRMWInst;
   switch (op) {
@@ -198,15 +216,7 @@ llvm::Value* ScalarEmitter::DivideIndex(bool quotient, llvm::Value* a, llvm::Val
 llvm::Value* ScalarEmitter::Emit(const Instruction& instruction, std::span<llvm::Value* const> given,
                                  std::span<const Type> types) const {
   if (instruction.op == Op::kConstant) return Constant(instruction.type, instruction.imm);
-  llvm::SmallVector<llvm::Value*, 4> operands(given.begin(), given.end());
-  for (llvm::Value* const like : given) {
-    const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(like->getType());
-    if (!vector) continue;
-    for (llvm::Value*& operand : operands) {
-      if (!operand->getType()->isVectorTy()) operand = b_.CreateVectorSplat(vector->getNumElements(), operand);
-    }
-    break;
-  }
+  const llvm::SmallVector<llvm::Value*, 4> operands = AlikeVectors(b_, given);
   const Type type = types[0];
   const bool is_float = IsFloat(type);
   const bool is_index = type == Type::kIndex;
