@@ -270,7 +270,7 @@ ShareTable AllShares(const Module& module) {
   return shares;
 }
 
-bool IsLiveAt(const Value& value, int64_t unit) {
+bool IsLiveAt(const BufferedValue& value, int64_t unit) {
   for (const Interval& interval : value.live) {
     if (interval.begin <= unit && unit <= interval.end) return true;
   }

@@ -17,7 +17,7 @@
 namespace hlo {
 namespace {
 
-std::string NameOf(const gpu::Value& value) {
+std::string NameOf(const gpu::BufferedValue& value) {
   const Instruction& inst = *value.definition;
   if (value.kind == gpu::ValueKind::kScratch) return Str("scratch of ", inst.name());
   return inst.shape().IsTuple() ? Str(inst.name(), "{", value.leaf, "}") : std::string(inst.name());

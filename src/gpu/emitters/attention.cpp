@@ -19,12 +19,7 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
-using kernel::CeilDiv;
-using kernel::KernelBuilder;
 using kernel::MmaShape;
-using kernel::Type;
-using kernel::Value;
 
 class ScorePasses : public RowPasses {
  public:

@@ -7,19 +7,13 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
-using kernel::KernelBuilder;
 using kernel::kMmaColumns;
 using kernel::kMmaRows;
 using kernel::LeftFragment;
 using kernel::MatrixOrder;
 using kernel::MmaShape;
 using kernel::RightFragment;
-using kernel::Slot;
 using kernel::SumFragment;
-using kernel::Type;
-using kernel::Value;
-using kernel::Variable;
 
 class ByThreads : public BlockProduct {
  public:

@@ -7,13 +7,6 @@
 
 namespace hlo::gpu {
 
-using kernel::Array;
-using kernel::CeilDiv;
-using kernel::KernelBuilder;
-using kernel::Type;
-using kernel::Value;
-using kernel::Variable;
-
 namespace {
 constexpr int64_t kLanes = 32;
 constexpr int kTermsAtOnce = 4;  // A vector of at most 16 bytes.

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "gpu/kernel/builder.h"
+#include "gpu/emitters/names.h"
 #include "ir/analysis/recurrent_loop.h"
 
 namespace hlo::gpu {
@@ -13,49 +13,48 @@ namespace hlo::gpu {
 // also be used at lower levels.
 class ClusterColumns {
  public:
-  ClusterColumns(kernel::KernelBuilder& k, int64_t period) : k_(k), period_(period), own_(period / k.cluster()) {}
+  ClusterColumns(KernelBuilder& k, int64_t period) : k_(k), period_(period), own_(period / k.cluster()) {}
 
   void Open() { rank_ = k_.cluster_rank(); }
   int64_t blocks() const { return k_.cluster(); }
-  kernel::Value rank() const { return rank_; }
+  Value rank() const { return rank_; }
   // Position of this block's element `i` in the whole array.
-  kernel::Value At(kernel::Value i) const { return i / own_ * period_ + rank_ * own_ + i % own_; }
+  Value At(Value i) const { return i / own_ * period_ + rank_ * own_ + i % own_; }
   // Copies all of `from` to `to`. Each element comes from the block that computes it.
-  void Gather(const kernel::Array& from, const kernel::Array& to, int width) const;
+  void Gather(const Array& from, const Array& to, int width) const;
   // Calls f for this thread's elements of [0, size), `width` adjacent ones at a time.
-  void ForEach(int64_t size, int width, const kernel::KernelBuilder::IndexBody& f) const;
+  void ForEach(int64_t size, int width, const KernelBuilder::IndexBody& f) const;
 
  private:
-  kernel::KernelBuilder& k_;
+  KernelBuilder& k_;
   const int64_t period_, own_;
-  kernel::Value rank_;
+  Value rank_;
 };
 
 // left [rows, terms] times this block's columns of the weights, with sums in f32.
 class ClusterProduct {
  public:
   // `terms`: terms of the product without padding.
-  ClusterProduct(kernel::KernelBuilder& k, const ClusterColumns& columns, const RecurrentLoop::Product& product,
-                 int64_t terms);
+  ClusterProduct(KernelBuilder& k, const ClusterColumns& columns, const RecurrentLoop::Product& product, int64_t terms);
 
   int64_t SumElements() const { return split_.sums * product_.rows * own_columns_; }
   // The most additions that a term passes through.
   int64_t Chain() const { return terms_ / split_.sums + split_.sums; }
   // Must be called once, before Multiply.
-  void LoadWeights(const kernel::Array& weights, int width);
-  void Multiply(const kernel::Array& left, const kernel::Array& sums) const;
+  void LoadWeights(const Array& weights, int width);
+  void Multiply(const Array& left, const Array& sums) const;
   // Element `i` of this block's part of the product. Called at thread level.
-  kernel::Value Sum(const kernel::Array& sums, kernel::Value i) const;
+  Value Sum(const Array& sums, Value i) const;
 
  private:
-  void MultiplyItem(const kernel::Array& left, const kernel::Array& sums, kernel::Value item) const;
+  void MultiplyItem(const Array& left, const Array& sums, Value item) const;
 
-  kernel::KernelBuilder& k_;
+  KernelBuilder& k_;
   const ClusterColumns& columns_;
   const RecurrentLoop::Product& product_;
   const int64_t own_columns_, terms_;
   ProductSplit split_;
-  kernel::Array weights_;  // [terms][own columns]
+  Array weights_;  // [terms][own columns]
 };
 
 }  // namespace hlo::gpu

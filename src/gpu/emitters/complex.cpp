@@ -14,9 +14,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Type;
-using kernel::Value;
-
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Number {

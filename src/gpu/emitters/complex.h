@@ -5,16 +5,15 @@
 #include <span>
 #include <vector>
 
-#include "gpu/kernel/builder.h"
+#include "gpu/emitters/names.h"
 #include "ir/instruction.h"
 
 namespace hlo::gpu {
 
 // `parts` has the parts of each operand in turn. A real operand has one part.
-std::vector<kernel::Value> EmitComplex(const Instruction& inst, std::span<const kernel::Value> parts);
+std::vector<Value> EmitComplex(const Instruction& inst, std::span<const Value> parts);
 
-std::vector<kernel::Value> AddComplexProduct(std::span<const kernel::Value> sum, std::span<const kernel::Value> a,
-                                             std::span<const kernel::Value> b);
+std::vector<Value> AddComplexProduct(std::span<const Value> sum, std::span<const Value> a, std::span<const Value> b);
 
 }  // namespace hlo::gpu
 

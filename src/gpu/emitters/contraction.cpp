@@ -11,11 +11,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
-using kernel::Slot;
-using kernel::Value;
-using kernel::Variable;
-
 class ThreadProduct : public TiledProduct {
  public:
   ThreadProduct(ContractionSpace& space, const Instruction& hero, const EmitRequest& request)

@@ -9,11 +9,6 @@
 
 namespace hlo::gpu {
 
-using kernel::Array;
-using kernel::KernelBuilder;
-using kernel::Type;
-using kernel::Value;
-using kernel::Variable;
 using Kind = ElementNode::Kind;
 
 Emission::Emission(ElementGraph& graph, KernelBuilder& k, std::map<int, Array> leaves,

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/kernel/builder.h"
+#include "gpu/emitters/names.h"
 #include "gpu/plan/elemental.h"
 
 namespace hlo::gpu {
@@ -16,8 +16,8 @@ namespace hlo::gpu {
 class Emission {
  public:
   // `leaves` has an array for each leaf, `literals` one for each constant that is read at varying indices.
-  Emission(ElementGraph& graph, kernel::KernelBuilder& k, std::map<int, kernel::Array> leaves,
-           std::map<const Instruction*, kernel::Array> literals);
+  Emission(ElementGraph& graph, KernelBuilder& k, std::map<int, Array> leaves,
+           std::map<const Instruction*, Array> literals);
 
   // The destructor drops values bound or computed in the scope.
   class Scope {
@@ -33,8 +33,8 @@ class Emission {
   // The contents of a scope, with which Enter opens it again after Leave. Emitters so alternate between the steps of a
   // tile.
   struct ScopeData {
-    std::map<int32_t, kernel::Value> expressions;
-    std::map<NodeId, std::vector<kernel::Value>> nodes;
+    std::map<int32_t, Value> expressions;
+    std::map<NodeId, std::vector<Value>> nodes;
     std::map<NodeId, bool> decisions;
     std::set<int32_t> bound;
     std::set<int32_t> assumed;  // Clamps that have no effect in this scope.
@@ -49,8 +49,8 @@ class Emission {
   // Makes `variable` the position in the tile. Conditions that depend on it become branches. In sums of an index, the
   // terms that do not depend on it are added first.
   void SetLane(IndexExpr variable);
-  void Bind(IndexExpr variable, kernel::Value value);
-  void Bind(NodeId node, std::vector<kernel::Value> values);
+  void Bind(IndexExpr variable, Value value);
+  void Bind(NodeId node, std::vector<Value> values);
   // Fixes whether a guard's conditions hold in this scope.
   void Decide(NodeId guard, bool holds);
 
@@ -60,30 +60,29 @@ class Emission {
   void Hoist(IndexExpr e);
   void HoistLoads(const ElementNode& guard);
 
-  kernel::Value Lower(IndexExpr e);
-  kernel::Value Emit(NodeId id) { return EmitAll(id)[0]; }
+  Value Lower(IndexExpr e);
+  Value Emit(NodeId id) { return EmitAll(id)[0]; }
   // The node's value where the conditions hold. Elsewhere `otherwise`, which has the same type.
-  kernel::Value EmitWhere(std::span<const IndexCondition> conditions, NodeId id, kernel::Value otherwise);
+  Value EmitWhere(std::span<const IndexCondition> conditions, NodeId id, Value otherwise);
   // Appends the node's value to `parts`: one part, or two for a complex number.
-  void EmitParts(NodeId id, std::vector<kernel::Value>* parts);
-  std::vector<kernel::Value> EmitParts(std::span<const NodeId> ids);
+  void EmitParts(NodeId id, std::vector<Value>* parts);
+  std::vector<Value> EmitParts(std::span<const NodeId> ids);
 
   // An undecided guard for which a branch around the tile is worth it: it chooses between pieces of a concatenation or
   // update, with one outcome for the whole tile. -1 if there is none.
   NodeId UniformChoice(std::span<const NodeId> nodes) const;
-  kernel::Value All(std::span<const IndexCondition> conditions);
+  Value All(std::span<const IndexCondition> conditions);
 
  private:
-  const std::vector<kernel::Value>* Emitted(NodeId id) const;  // Null if no open scope has it.
-  const std::vector<kernel::Value>& EmitAll(NodeId id);
-  std::vector<kernel::Value> Compute(NodeId id);
-  std::vector<kernel::Value> ComputeGuard(const ElementNode& node);
-  kernel::Value ComputeBits(const ElementNode& node);
-  std::vector<kernel::Value> ComputeReduce(const ElementNode& node);
-  kernel::Value ComputePick(const ElementNode& node);
-  kernel::Value ComputeExpr(IndexExpr e);
-  std::vector<kernel::Value> Fold(const ElementNode& node, std::span<const kernel::Value> accumulators,
-                                  std::span<const kernel::Value> terms);
+  const std::vector<Value>* Emitted(NodeId id) const;  // Null if no open scope has it.
+  const std::vector<Value>& EmitAll(NodeId id);
+  std::vector<Value> Compute(NodeId id);
+  std::vector<Value> ComputeGuard(const ElementNode& node);
+  Value ComputeBits(const ElementNode& node);
+  std::vector<Value> ComputeReduce(const ElementNode& node);
+  Value ComputePick(const ElementNode& node);
+  Value ComputeExpr(IndexExpr e);
+  std::vector<Value> Fold(const ElementNode& node, std::span<const Value> accumulators, std::span<const Value> terms);
   bool IsBound(int32_t variable) const;
   bool Ready(IndexExpr e) const;
   bool Ready(NodeId id) const;
@@ -95,9 +94,9 @@ class Emission {
 
   ElementGraph& graph_;
   IndexPool& pool_;
-  kernel::KernelBuilder& k_;
-  std::map<int, kernel::Array> leaves_;
-  std::map<const Instruction*, kernel::Array> literals_;
+  KernelBuilder& k_;
+  std::map<int, Array> leaves_;
+  std::map<const Instruction*, Array> literals_;
   std::vector<ScopeData> scopes_;
   int32_t lane_ = -1;
 };

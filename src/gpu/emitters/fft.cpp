@@ -15,10 +15,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
-using kernel::KernelBuilder;
-using kernel::Type;
-using kernel::Value;
 using Complex = std::complex<double>;
 
 // e^(-2 pi i k / n), or its conjugate if `inverse`.

@@ -10,7 +10,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
 using Kind = ElementNode::Kind;
 
 constexpr int64_t kTableElements = 64;
@@ -46,9 +45,9 @@ std::string KernelName(const Instruction& source, std::string_view suffix) {
   return Str(name, suffix);
 }
 
-Array LiteralArray(kernel::KernelBuilder& k, const std::string& name, const Literal& literal,
+Array LiteralArray(KernelBuilder& k, const std::string& name, const Literal& literal,
                    std::vector<KernelBuffer>& buffers) {
-  const kernel::Type type = KernelTypeOf(literal.shape().type());
+  const Type type = KernelTypeOf(literal.shape().type());
   const int64_t elements = literal.shape().NumElements();
   if (elements <= kTableElements) return k.Table(name, type, TableOf(literal));
   buffers.push_back({.kind = KernelBuffer::Kind::kLiteral, .bytes = literal.byte_size(), .literal = literal});
@@ -56,7 +55,7 @@ Array LiteralArray(kernel::KernelBuilder& k, const std::string& name, const Lite
 }
 
 std::map<const Instruction*, Array> LiteralArrays(const ElementGraph& graph, std::span<const NodeId> needed,
-                                                  kernel::KernelBuilder& k, std::vector<KernelBuffer>& buffers) {
+                                                  KernelBuilder& k, std::vector<KernelBuffer>& buffers) {
   std::map<const Instruction*, Array> literals;
   for (const NodeId id : needed) {
     const ElementNode& node = graph.node(id);
@@ -66,7 +65,7 @@ std::map<const Instruction*, Array> LiteralArrays(const ElementGraph& graph, std
   return literals;
 }
 
-void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, kernel::KernelBuilder& k) {
+void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, KernelBuilder& k) {
   std::map<IndexExpr, double> magnitudes;
   for (const NodeId id : needed) {
     const int parts = ComponentCount(graph.node(id).inst->shape());
@@ -86,7 +85,7 @@ void AddPromises(const ElementGraph& graph, std::span<const NodeId> needed, Prec
     if (node.kind != Kind::kReduce) continue;
     int64_t terms = static_cast<int64_t>(node.steps.size());
     for (const int64_t size : node.loop_sizes) terms *= size;
-    const kernel::Type accumulator = AccumulatorType(*node.inst, KernelTypeOf(node.inst->shape().type()));
+    const Type accumulator = AccumulatorType(*node.inst, KernelTypeOf(node.inst->shape().type()));
     const bool widened = accumulator != KernelTypeOf(node.inst->shape().type());
     promise.sum =
         SumPlan{.accumulator = widened ? PrimitiveType::kF32 : node.inst->shape().type(), .longest_chain = terms};
@@ -118,7 +117,7 @@ KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, La
 }
 
 Array KernelFrame::OutputAs(const FusionBody::Root& root, bool read, int in_place_leaf) {
-  const kernel::Type type = KernelTypeOf(root.shape->type());
+  const Type type = KernelTypeOf(root.shape->type());
   const std::string name = Str("out", outputs_.size());
   const int64_t values = root.shape->NumElements() * ComponentCount(root.shape->type());
   const Array array = read ? k_.InOut(name, type, values) : k_.Output(name, type, values);
@@ -146,7 +145,7 @@ Array KernelFrame::InPlaceOutput(const FusionBody::Root& root, int leaf) {
   return array;
 }
 
-Array KernelFrame::Scratch(int id, kernel::Type type, int64_t elements, bool zeroed) {
+Array KernelFrame::Scratch(int id, Type type, int64_t elements, bool zeroed) {
   buffers_.push_back(
       {.kind = KernelBuffer::Kind::kScratch, .bytes = elements * kernel::Bytes(type), .scratch = id, .zeroed = zeroed});
   return k_.InOut(Str("scratch", id), type, elements);
@@ -156,7 +155,7 @@ Array KernelFrame::Number(const std::string& name, int32_t number) {
   Literal literal(Shape(PrimitiveType::kS32, {1}));
   literal.SetInt(0, number);
   buffers_.push_back({.kind = KernelBuffer::Kind::kLiteral, .bytes = literal.byte_size(), .literal = literal});
-  return k_.Input(name, kernel::Type::kS32, 1);
+  return k_.Input(name, Type::kS32, 1);
 }
 
 void KernelFrame::Share(int leaf, const FusionBody::Root& root) {
@@ -177,7 +176,7 @@ EmittedKernel KernelFrame::Finish(std::string_view emitter) && {
   return plan;
 }
 
-void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel::Value linear) {
+void BindAll(const IterationSpace& space, Emission& emission, Role role, Value linear) {
   std::vector<const IterationSpace::Variable*> bound;
   for (size_t i = 0; i + 1 < space.variables.size(); ++i) {
     if (space.variables[i].role == role) bound.push_back(&space.variables[i]);
@@ -188,11 +187,11 @@ void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel:
   }
 }
 
-void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,
-              const kernel::KernelBuilder::IndexBody& body) {
+void TileOver(KernelBuilder& k, int width, int64_t size, Value begin, int64_t step,
+              const KernelBuilder::IndexBody& body) {
   const bool narrow = step < 32;
   if (size % step == 0) return narrow ? k.Tile(width, k.Index(step), body) : k.Tile(width, body);
-  const kernel::Value left = k.Index(size) - begin;
+  const Value left = k.Index(size) - begin;
   k.Tile(width, narrow ? Min(left, k.Index(step)) : left, body);
 }
 

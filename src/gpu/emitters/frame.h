@@ -9,7 +9,7 @@
 
 #include "gpu/emitters/emission.h"
 #include "gpu/emitters/emitter.h"
-#include "gpu/kernel/builder.h"
+#include "gpu/emitters/names.h"
 #include "gpu/plan/elemental.h"
 #include "gpu/plan/launch_shape.h"
 
@@ -17,11 +17,11 @@ namespace hlo::gpu {
 
 std::string KernelName(const Instruction& source, std::string_view suffix);
 // Arrays of the constants that are read at varying indices: tables in the code if small, else parameters with buffers.
-std::map<const Instruction*, kernel::Array> LiteralArrays(const ElementGraph& graph, std::span<const NodeId> needed,
-                                                          kernel::KernelBuilder& k, std::vector<KernelBuffer>& buffers);
-kernel::Array LiteralArray(kernel::KernelBuilder& k, const std::string& name, const Literal& literal,
-                           std::vector<KernelBuffer>& buffers);
-void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, kernel::KernelBuilder& k);
+std::map<const Instruction*, Array> LiteralArrays(const ElementGraph& graph, std::span<const NodeId> needed,
+                                                  KernelBuilder& k, std::vector<KernelBuffer>& buffers);
+Array LiteralArray(KernelBuilder& k, const std::string& name, const Literal& literal,
+                   std::vector<KernelBuffer>& buffers);
+void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, KernelBuilder& k);
 // Records in `precision` that values are rounded to their types, and how folds add.
 void AddPromises(const ElementGraph& graph, std::span<const NodeId> needed, PrecisionPlan& precision);
 
@@ -29,45 +29,43 @@ class KernelFrame {
  public:
   KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, LaunchShape launch, const EmitRequest& request);
 
-  kernel::KernelBuilder& k() { return k_; }
+  KernelBuilder& k() { return k_; }
   Emission& emission() { return *emission_; }
 
-  kernel::Array Output(const FusionBody::Root& root);
+  Array Output(const FusionBody::Root& root);
   // An output with only some elements written. The other elements come from `leaf`.
-  kernel::Array InPlaceOutput(const FusionBody::Root& root, int leaf);
+  Array InPlaceOutput(const FusionBody::Root& root, int leaf);
   // An output that the kernel may also read: an earlier kernel wrote it, or it already contains leaf `in_place_leaf`
   // (-1: none).
-  kernel::Array WrittenOutput(const FusionBody::Root& root, int in_place_leaf);
-  kernel::Array Scratch(int id, kernel::Type type, int64_t elements, bool zeroed = false);
-  kernel::Array Constant(const std::string& name, const Literal& literal) {
-    return LiteralArray(k_, name, literal, buffers_);
-  }
+  Array WrittenOutput(const FusionBody::Root& root, int in_place_leaf);
+  Array Scratch(int id, Type type, int64_t elements, bool zeroed = false);
+  Array Constant(const std::string& name, const Literal& literal) { return LiteralArray(k_, name, literal, buffers_); }
   // A parameter (kS32) with one element. Kernels that differ only in the number share code.
-  kernel::Array Number(const std::string& name, int32_t number);
+  Array Number(const std::string& name, int32_t number);
   void Share(int leaf, const FusionBody::Root& root);
 
   EmittedKernel Finish(std::string_view emitter) &&;
 
  private:
-  kernel::Array OutputAs(const FusionBody::Root& root, bool read, int in_place_leaf);
+  Array OutputAs(const FusionBody::Root& root, bool read, int in_place_leaf);
 
   ElementGraph& graph_;
-  kernel::KernelBuilder k_;
+  KernelBuilder k_;
   std::unique_ptr<Emission> emission_;
   std::vector<KernelBuffer> buffers_;
   std::vector<SharablePair> sharable_;
-  std::map<int, kernel::Array> leaves_;
-  std::map<const FusionBody::Root*, kernel::Array> outputs_;
+  std::map<int, Array> leaves_;
+  std::map<const FusionBody::Root*, Array> outputs_;
   std::vector<NodeId> needed_;
 };
 
 // Splits `linear` into the role's variables and binds them, except the space's last one (the lane).
-void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel::Value linear);
+void BindAll(const IterationSpace& space, Emission& emission, Role role, Value linear);
 
 // Runs `body` in a tile over the part of [begin, begin + step) below `size`, without masks if `step` divides `size`. If
 // `step` is below 32, lanes are idle.
-void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,
-              const kernel::KernelBuilder::IndexBody& body);
+void TileOver(KernelBuilder& k, int width, int64_t size, Value begin, int64_t step,
+              const KernelBuilder::IndexBody& body);
 
 }  // namespace hlo::gpu
 

@@ -10,9 +10,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
-using kernel::CeilDiv;
-using kernel::Value;
 using Kind = ElementNode::Kind;
 
 // The variable along which adjacent rows are contiguous in an operand but not in the outputs, or -1. Consecutive blocks
@@ -30,7 +27,7 @@ int64_t MovedRows(const LoopSpace& space, int64_t rows_of_block) {
   return -1;
 }
 
-void BindMovedRow(const LoopSpace& space, int64_t moved, Emission& emission, kernel::KernelBuilder& k) {
+void BindMovedRow(const LoopSpace& space, int64_t moved, Emission& emission, KernelBuilder& k) {
   const auto take = [&](int64_t i, Value index) { emission.Bind(space.variables[i].e, index); };
   const int64_t last = std::ssize(space.variables) - 2;
   const int64_t moved_size = space.variables[moved].size, groups = space.variables[last].size / k.warps();
@@ -110,10 +107,10 @@ void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<Array>& ar
   constexpr int kMostBranches = 8, kMostTiles = 24;
   int tiles = 1;
   Emission& emission = frame.emission();
-  kernel::KernelBuilder& k = frame.k();
+  KernelBuilder& k = frame.k();
   const std::vector<NodeId> values = space.Values();
   const int64_t size = space.pool[lane].high + 1;
-  const auto tile = [&](const kernel::KernelBuilder::IndexBody& body) { TileOver(k, width, size, begin, step, body); };
+  const auto tile = [&](const KernelBuilder::IndexBody& body) { TileOver(k, width, size, begin, step, body); };
   const std::function<void(int)> emit = [&](int branches) {
     const NodeId choice = branches < kMostBranches && tiles < kMostTiles ? emission.UniformChoice(values) : -1;
     if (choice >= 0) {
@@ -167,7 +164,7 @@ Result<EmittedKernel> EmitLoop(const EmitRequest& request) {
 
   KernelFrame frame(space->graph, space->Values(), LaunchOf(*space, ElementAxes(*space, by_row), plan), request);
   const std::vector<Array> arrays = MakeOutputs(*space, space->Values(), frame);
-  kernel::KernelBuilder& k = frame.k();
+  KernelBuilder& k = frame.k();
   k.CountsTo(rows * row);
   Emission& emission = frame.emission();
   emission.SetLane(lane);

@@ -24,12 +24,12 @@ class LoopTarget {
 
 // Emits all outputs over a tile. Choices that are the same for the whole tile become branches around it. `lane` runs
 // over [begin, begin + step). Other variables must be bound. `in_tile` is called in the tile and may bind more values.
-void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<kernel::Array>& arrays, int width, IndexExpr lane,
-              kernel::Value begin, int64_t step, const std::function<void(kernel::Value)>& in_tile = nullptr);
+void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<Array>& arrays, int width, IndexExpr lane,
+              Value begin, int64_t step, const std::function<void(Value)>& in_tile = nullptr);
 
 // Makes the outputs' arrays, and marks operands that may share their buffers. `needed`: the nodes that the kernel
 // reads.
-std::vector<kernel::Array> MakeOutputs(const IterationSpace& space, std::span<const NodeId> needed, KernelFrame& frame);
+std::vector<Array> MakeOutputs(const IterationSpace& space, std::span<const NodeId> needed, KernelFrame& frame);
 
 }  // namespace hlo::gpu
 

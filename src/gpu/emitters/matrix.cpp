@@ -11,12 +11,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
-using kernel::KernelBuilder;
-using kernel::Type;
-using kernel::Value;
-using kernel::Variable;
-
 struct Number {
   Value real, imag;  // A real number has no `imag`.
 };

@@ -11,16 +11,13 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
 using kernel::kMmaColumns;
 using kernel::kMmaRows;
 using kernel::LeftFragment;
 using kernel::MatrixOrder;
 using kernel::MmaShape;
 using kernel::RightFragment;
-using kernel::Slot;
 using kernel::SumFragment;
-using kernel::Value;
 
 constexpr int64_t kWarpRows = 4, kWarpColumns = 2, kColumnsOfWarp = 32;
 // Elements of padding, with which eight lines of 16 bytes start in different banks.

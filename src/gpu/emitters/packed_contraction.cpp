@@ -15,14 +15,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
-using kernel::CeilDiv;
-using kernel::KernelBuilder;
-using kernel::Slot;
-using kernel::Type;
-using kernel::Value;
-using kernel::Variable;
-
 // Transposed tiles and vectors end at multiples of this on any host.
 constexpr int64_t kWhole = 16;
 

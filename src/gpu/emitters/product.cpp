@@ -5,9 +5,6 @@
 
 namespace hlo::gpu {
 
-using kernel::Slot;
-using kernel::Value;
-
 Result<const Instruction*> ProductOf(const EmitRequest& request) {
   const std::vector<const Instruction*> heroes = TRY(request.Heroes());
   TRY(request.Require(heroes.size() == 1 && (heroes[0]->Is(Opcode::kDot) || heroes[0]->Is(Opcode::kConvolution)) &&
@@ -21,11 +18,11 @@ Result<const Instruction*> ProductOf(const EmitRequest& request) {
   return &hero;
 }
 
-kernel::Type SumTypeOf(const Instruction& product) {
+Type SumTypeOf(const Instruction& product) {
   // A sum of products of u32 may exceed s64.
-  if (Saturates(product)) return IsSigned(product.shape().type()) ? kernel::Type::kS64 : kernel::Type::kU64;
-  const kernel::Type declared = KernelTypeOf(product.shape().type());
-  if (kernel::IsInteger(declared) && kernel::Bits(declared) < 32) return kernel::Type::kS32;
+  if (Saturates(product)) return IsSigned(product.shape().type()) ? Type::kS64 : Type::kU64;
+  const Type declared = KernelTypeOf(product.shape().type());
+  if (kernel::IsInteger(declared) && kernel::Bits(declared) < 32) return Type::kS32;
   return AccumulatorType(product, declared);
 }
 
@@ -48,7 +45,7 @@ ProductResults::ProductResults(const ContractionSpace& space, const Instruction&
 
 void ProductResults::Store(std::span<const Slot> sums, Value row0, int64_t tile_rows, Value column0,
                            int64_t tile_columns) {
-  kernel::KernelBuilder& k = frame_.k();
+  KernelBuilder& k = frame_.k();
   Emission& emission = frame_.emission();
   emission.SetLane(space_.column().e);
   const int64_t rows = space_.row().size, warp_rows = std::ssize(sums);
@@ -91,7 +88,7 @@ Value ProductResults::Declared(Value sum) const {
                  declared_);
 }
 
-EmittedKernel ProductResults::Finish(std::string_view emitter, kernel::Type accumulator, int64_t chain,
+EmittedKernel ProductResults::Finish(std::string_view emitter, Type accumulator, int64_t chain,
                                      SumRounding rounding) && {
   EmittedKernel result = std::move(frame_).Finish(emitter);
   if (IsFloat(hero_.shape().type())) {

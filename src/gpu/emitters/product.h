@@ -23,7 +23,7 @@ Result<std::unique_ptr<ContractionSpace>> ProductSpaceOf(const EmitRequest& requ
 std::array<TileAxis, 3> ProductAxes(const ContractionSpace& space);
 
 // Type of the sums. For integers it has at least 32 bits, and 64 if the product saturates.
-kernel::Type SumTypeOf(const Instruction& product);
+Type SumTypeOf(const Instruction& product);
 
 Result<EmittedKernel> EmitPackedContraction(const EmitRequest& request);
 Result<EmittedKernel> EmitStreamedContraction(const EmitRequest& request);
@@ -34,22 +34,21 @@ class ProductResults {
   ProductResults(const ContractionSpace& space, const Instruction& hero, KernelFrame& frame);
 
   // Stores the warp's rows of the tile at row0, column0. Called at warp level. `sums` has a slot for each row.
-  void Store(std::span<const kernel::Slot> sums, kernel::Value row0, int64_t tile_rows, kernel::Value column0,
-             int64_t tile_columns);
+  void Store(std::span<const Slot> sums, Value row0, int64_t tile_rows, Value column0, int64_t tile_columns);
   // The row's variables must be bound. The column is the lane.
-  void StoreRow(const kernel::Slot& sum, kernel::Value column0, int64_t tile_columns);
+  void StoreRow(const Slot& sum, Value column0, int64_t tile_columns);
   // `chain` is the most additions that a term passes through.
-  EmittedKernel Finish(std::string_view emitter, kernel::Type accumulator, int64_t chain,
+  EmittedKernel Finish(std::string_view emitter, Type accumulator, int64_t chain,
                        SumRounding rounding = SumRounding::kNearest) &&;
 
  private:
-  kernel::Value Declared(kernel::Value sum) const;
+  Value Declared(Value sum) const;
 
   const ContractionSpace& space_;
   const Instruction& hero_;
-  const kernel::Type declared_;
+  const Type declared_;
   KernelFrame& frame_;
-  std::vector<kernel::Array> outputs_;
+  std::vector<Array> outputs_;
 };
 
 }  // namespace hlo::gpu

@@ -9,10 +9,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Slot;
-using kernel::Type;
-using kernel::Value;
-
 const Computation& ReducerOf(const ReducedHero& hero) { return *hero.inst->attrs<ReduceAttrs>().to_apply; }
 
 // Maxima and minima of 16-bit floats by their bits. Among floats of one sign, the bits as unsigned integers rise with
@@ -41,7 +37,7 @@ std::vector<Value> CombineBits(std::span<const Value> a, std::span<const Value> 
 
 }  // namespace
 
-Reducers::Reducers(kernel::KernelBuilder& k, Emission& emission, std::vector<const ReducedHero*> heroes, bool by_bits)
+Reducers::Reducers(KernelBuilder& k, Emission& emission, std::vector<const ReducedHero*> heroes, bool by_bits)
     : k_(k), emission_(emission), heroes_(std::move(heroes)) {
   for (const ReducedHero* hero : heroes_) {
     by_bits_.push_back(by_bits && IsByBits(*hero));
@@ -117,7 +113,7 @@ std::vector<Value> Reducers::Combine(std::span<const Value> a, std::span<const V
   return results;
 }
 
-kernel::KernelBuilder::CombineMany Reducers::Combiner() {
+KernelBuilder::CombineMany Reducers::Combiner() {
   return [this](std::span<const Value> a, std::span<const Value> b) { return Combine(a, b); };
 }
 

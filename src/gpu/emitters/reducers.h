@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gpu/emitters/emission.h"
-#include "gpu/kernel/builder.h"
+#include "gpu/emitters/names.h"
 #include "gpu/plan/reduction_space.h"
 #include "ir/precision_plan.h"
 
@@ -16,31 +16,31 @@ namespace hlo::gpu {
 class Reducers {
  public:
   // Type of the flag (counts()). 32 bits suit shuffles.
-  static constexpr kernel::Type kFlag = kernel::Type::kU32;
+  static constexpr Type kFlag = Type::kU32;
 
   // Borrows all arguments. With `by_bits`, maxima and minima of 16-bit floats work on their bits, so that a vector
   // holds twice as many elements.
-  Reducers(kernel::KernelBuilder& k, Emission& emission, std::vector<const ReducedHero*> heroes, bool by_bits = false);
+  Reducers(KernelBuilder& k, Emission& emission, std::vector<const ReducedHero*> heroes, bool by_bits = false);
 
   bool empty() const { return heroes_.empty(); }
   // Whether a reduce has no known identity. Then a flag follows the accumulators: whether they contain a term.
   bool counts() const { return counts_; }
-  std::vector<kernel::Type> AccumulatorTypes() const;
+  std::vector<Type> AccumulatorTypes() const;
 
   // Slots without terms: they have the identities, or a flag of 0. Called at block or warp level.
-  std::vector<kernel::Slot> MakeSlots(int width);
+  std::vector<Slot> MakeSlots(int width);
   // The terms of the element whose index is bound.
-  std::vector<kernel::Value> Terms();
+  std::vector<Value> Terms();
   // The terms of `a` precede the terms of `b`.
-  std::vector<kernel::Value> Combine(std::span<const kernel::Value> a, std::span<const kernel::Value> b);
-  kernel::KernelBuilder::CombineMany Combiner();
+  std::vector<Value> Combine(std::span<const Value> a, std::span<const Value> b);
+  KernelBuilder::CombineMany Combiner();
   // Binds the results of `totals` in this scope. Each initial value is combined once, so it need not be an identity.
-  void Give(std::span<const kernel::Value> totals);
+  void Give(std::span<const Value> totals);
 
  private:
-  kernel::Value OfBits(size_t hero, std::span<const kernel::Value> totals);
+  Value OfBits(size_t hero, std::span<const Value> totals);
 
-  kernel::KernelBuilder& k_;
+  KernelBuilder& k_;
   Emission& emission_;
   const std::vector<const ReducedHero*> heroes_;
   std::vector<bool> has_identity_, by_bits_;

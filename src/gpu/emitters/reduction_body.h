@@ -13,13 +13,6 @@
 
 namespace hlo::gpu {
 
-using kernel::Array;
-using kernel::CeilDiv;
-using kernel::KernelBuilder;
-using kernel::Slot;
-using kernel::Type;
-using kernel::Value;
-
 // The kernel's reduces, and its stores during and after them.
 class ReductionBody : public Reducers {
  public:

@@ -7,9 +7,6 @@
 
 namespace hlo::gpu {
 
-using kernel::CeilDiv;
-using kernel::Slot;
-using kernel::Value;
 using Hero = RowsSpace::Hero;
 using Store = RowsSpace::Store;
 

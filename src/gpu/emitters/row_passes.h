@@ -20,36 +20,36 @@ class RowPasses {
   // Gives each kept value a shared array of `rows` rows.
   void KeepRows(int64_t rows);
   // Emits all passes over the row whose variables are bound. In the kept arrays it starts at `kept_at`.
-  void Emit(kernel::Value kept_at);
+  void Emit(Value kept_at);
   void AddChains(PrecisionPlan& precision) const;
 
  protected:
   // Derived classes may bind more values for an element, and store more.
-  virtual void BindElement(kernel::Value element) {}
-  virtual void StoreElement(int pass, kernel::Value element) {}
+  virtual void BindElement(Value element) {}
+  virtual void StoreElement(int pass, Value element) {}
 
  private:
   struct KeptArray {
     RowsSpace::Kept value;
-    kernel::Array array;
+    Array array;
   };
 
-  void EmitPass(int pass, kernel::Value kept_at);
+  void EmitPass(int pass, Value kept_at);
   void Hoist(int pass);
   std::vector<KeptArray> KeptFor(int pass) const;
-  std::vector<kernel::Value> EmitElement(int pass, Reducers& reducers, const std::vector<kernel::Value>& sums,
-                                         kernel::Value element, kernel::Value kept_at);
+  std::vector<Value> EmitElement(int pass, Reducers& reducers, const std::vector<Value>& sums, Value element,
+                                 Value kept_at);
   void StoreWhole(int pass);
 
   RowsSpace& space_;
   KernelFrame& frame_;
-  kernel::KernelBuilder& k_;
+  KernelBuilder& k_;
   Emission& emission_;
   const KernelPlan& plan_;
   const int width_;
   const int64_t row_, step_;
   const bool by_warp_;
-  std::vector<kernel::Array> elements_, whole_;
+  std::vector<Array> elements_, whole_;
   std::vector<KeptArray> kept_;
 };
 

@@ -271,11 +271,11 @@ class TransposedRowKernel {
       return values;
     };
     const std::vector<Value> first = at(k_.Index(0));
-    std::vector<kernel::Variable> running;
+    std::vector<Variable> running;
     for (size_t i = 0; i < first.size(); ++i) running.push_back(k_.MakeVariable(Convert(first[i], types[i])));
     const auto sums = [&] {
       std::vector<Value> values;
-      for (const kernel::Variable& variable : running) values.push_back(variable.Get());
+      for (const Variable& variable : running) values.push_back(variable.Get());
       return values;
     };
     k_.Loop(int64_t{1}, columns_, 1, [&](Value term) {

@@ -8,9 +8,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::KernelBuilder;
-using kernel::Value;
-
 class RowsKernel {
  public:
   RowsKernel(RowsSpace& space, const EmitRequest& request)

@@ -12,12 +12,23 @@
 #include "ir/reducer.h"
 
 namespace hlo::gpu {
+
+Type UnsignedOf(int bits) {
+  switch (bits) {
+    case 1: return Type::kU1;
+    case 2: return Type::kU2;
+    case 4: return Type::kU4;
+    case 8: return Type::kU8;
+    case 16: return Type::kU16;
+    case 32: return Type::kU32;
+    case 64: return Type::kU64;
+    default: CHECK(false, "no integer of ", bits, " bits");
+  }
+  __builtin_unreachable();
+}
 namespace {
 
 using kernel::ConstantLike;
-using kernel::KernelBuilder;
-using kernel::Type;
-using kernel::Value;
 
 Value Like(Value x, double constant) { return ConstantLike(x, constant); }
 Value Like(Value x, int64_t constant) { return ConstantLike(x, constant); }
@@ -42,20 +53,6 @@ Type SignedOf(Type type) {
     case 32: return Type::kS32;
     default: return Type::kS64;
   }
-}
-
-Type UnsignedOf(int bits) {
-  switch (bits) {
-    case 1: return Type::kU1;
-    case 2: return Type::kU2;
-    case 4: return Type::kU4;
-    case 8: return Type::kU8;
-    case 16: return Type::kU16;
-    case 32: return Type::kU32;
-    case 64: return Type::kU64;
-    default: CHECK(false, "no integer of ", bits, " bits");
-  }
-  __builtin_unreachable();
 }
 
 Value EmitAdd(Value a, Value b) { return IsPred(a) ? a | b : a + b; }
@@ -292,14 +289,14 @@ std::vector<Value> EmitElement(const Instruction& inst, std::span<const Value> p
   return {EmitScalar(inst, parts)};
 }
 
-std::vector<Value> LoadElement(kernel::Array array, Value offset, int parts) {
+std::vector<Value> LoadElement(Array array, Value offset, int parts) {
   if (parts == 1) return {array.Load(offset)};
   std::vector<Value> values;
   for (int i = 0; i < parts; ++i) values.push_back(array.Load(offset * parts + i));
   return values;
 }
 
-void StoreElement(kernel::Array array, Value offset, std::span<const Value> parts) {
+void StoreElement(Array array, Value offset, std::span<const Value> parts) {
   if (parts.size() == 1) return array.Store(offset, parts[0]);
   const auto count = static_cast<int64_t>(parts.size());
   for (int64_t i = 0; i < count; ++i) array.Store(offset * count + i, parts[i]);

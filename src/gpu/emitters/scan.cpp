@@ -18,14 +18,7 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
-using kernel::CeilDiv;
-using kernel::KernelBuilder;
 using kernel::kWarpSize;
-using kernel::Slot;
-using kernel::Type;
-using kernel::Value;
-using kernel::Variable;
 
 using Values = std::vector<Value>;
 

@@ -11,13 +11,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
-using kernel::KernelBuilder;
-using kernel::Slot;
-using kernel::Type;
-using kernel::Value;
-using kernel::Variable;
-
 constexpr int64_t kIndicesOfThread = 8;
 
 class Scatter {

@@ -21,12 +21,7 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
 using kernel::ArrayGroup;
-using kernel::CeilDiv;
-using kernel::KernelBuilder;
-using kernel::Type;
-using kernel::Value;
 using Place = std::pair<int64_t, ShapeIndex>;  // An array in an operand of the region.
 
 class Region {

@@ -2,12 +2,10 @@
 
 namespace hlo::gpu {
 
-using kernel::Type;
-
 Digits::Digits(SortKernel& sort, int pass)
     : sort_(sort), k_(sort.k()), digits_(sort.shape().digits), shift_(pass * DigitBits(sort.shape())) {}
 
-kernel::Value Digits::DigitOf(Value key) const {
+Value Digits::DigitOf(Value key) const {
   return Convert(ShiftRightLogical(key, kernel::ConstantLike(key, shift_)) & (digits_ - 1), Type::kIndex);
 }
 
@@ -27,10 +25,8 @@ void Digits::Move(Array counters, const DigitSource& source, Value count, const 
   });
 }
 
-void SortByDigit(SortKernel& sort, int pass, int half, kernel::Array keys, kernel::Array carried,
-                 kernel::Array counters, kernel::Value count) {
-  using kernel::Value;
-  kernel::KernelBuilder& k = sort.k();
+void SortByDigit(SortKernel& sort, int pass, int half, Array keys, Array carried, Array counters, Value count) {
+  KernelBuilder& k = sort.k();
   const bool carries = sort.space().carried != SortSpace::kNothing;
   const int64_t room = keys.elements() / 2;
   const Value from = k.Index(half * room), to = k.Index((1 - half) * room);

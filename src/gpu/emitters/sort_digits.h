@@ -10,13 +10,11 @@
 namespace hlo::gpu {
 
 struct DigitSource {
-  std::function<kernel::Value(kernel::Value i)> key, carried;
+  std::function<Value(Value i)> key, carried;
 };
 
 class Digits {
  public:
-  using Value = kernel::Value;
-  using Array = kernel::Array;
   using Mover = std::function<void(Value to, Value key, const std::function<Value()>& carried)>;
 
   Digits(SortKernel& sort, int pass);
@@ -28,14 +26,13 @@ class Digits {
   Value DigitOf(Value key) const;
 
   SortKernel& sort_;
-  kernel::KernelBuilder& k_;
+  KernelBuilder& k_;
   int64_t digits_, shift_;
 };
 
 // Sorts `count` keys by the digit of `pass`. Moves them, with carried data, from half `half` (0 or 1) of the arrays to
 // the other half.
-void SortByDigit(SortKernel& sort, int pass, int half, kernel::Array keys, kernel::Array carried,
-                 kernel::Array counters, kernel::Value count);
+void SortByDigit(SortKernel& sort, int pass, int half, Array keys, Array carried, Array counters, Value count);
 
 }  // namespace hlo::gpu
 

@@ -6,25 +6,14 @@
 
 namespace hlo::gpu {
 
-using kernel::Type;
-
 namespace {
-
-Type UnsignedOf(int bits) {
-  switch (bits) {
-    case 8: return Type::kU8;
-    case 16: return Type::kU16;
-    case 32: return Type::kU32;
-    default: return Type::kU64;
-  }
-}
 
 Type InBytes(Type type) {
   if (kernel::IsFloat(type) || type == Type::kPred || kernel::Bits(type) >= 8) return type;
   return kernel::IsSigned(type) ? Type::kS8 : Type::kU8;
 }
 
-kernel::Value SignBit(kernel::KernelBuilder& k, Type type) {
+Value SignBit(KernelBuilder& k, Type type) {
   return k.Constant(type, static_cast<int64_t>(uint64_t{1} << (kernel::Bits(type) - 1)));
 }
 
@@ -35,9 +24,9 @@ SortKernel::SortKernel(SortSpace& space, const EmitRequest& request, const SortS
     : space_(space),
       shape_(request.plan),
       at_(at),
-      tiles_(kernel::CeilDiv(space.length, shape_.tile)),
+      tiles_(CeilDiv(space.length, shape_.tile)),
       frame_(space.graph, needed, LaunchOf(space, at.step, request.plan), request) {
-  kernel::KernelBuilder& k = frame_.k();
+  KernelBuilder& k = frame_.k();
   k.CountsTo(space.lines() * space.length + shape_.tile);
   if (at.is_last) {
     for (const auto& output : space.outputs) outputs_.push_back(frame_.Output(*output.root));
@@ -60,10 +49,10 @@ SortKernel::SortKernel(SortSpace& space, const EmitRequest& request, const SortS
   }
 }
 
-kernel::Array SortKernel::NextTiles() { return frame_.Scratch(kNextTiles, Type::kU32, DigitPasses(space_, shape_)); }
+Array SortKernel::NextTiles() { return frame_.Scratch(kNextTiles, Type::kU32, DigitPasses(space_, shape_)); }
 
 // Blocks of a radix pass take tiles in the order in which they start (sort_ranks.cpp).
-kernel::Value SortKernel::NumberOfBlock() {
+Value SortKernel::NumberOfBlock() {
   if (at_.step != SortStep::kRadixPass) return k().block();
   pass_ = Convert(frame_.Number("pass", at_.pass).Load(0), Type::kIndex);
   const Array next = NextTiles(), taken = k().Shared("taken", Type::kU32, 1);
@@ -77,7 +66,7 @@ kernel::Value SortKernel::NumberOfBlock() {
   return Convert(taken.Load(0) % k().Constant(Type::kU32, k().blocks()), Type::kIndex);
 }
 
-kernel::Array SortKernel::Scratch(SortScratch id, int half, Type type) {
+Array SortKernel::Scratch(SortScratch id, int half, Type type) {
   return frame_.Scratch(id + half, type, space_.lines() * space_.length);
 }
 
@@ -101,7 +90,7 @@ void SortKernel::ForEach(Value count, const IndexBody& body) {
 
 void SortKernel::SumBefore(Array counts, Value begin, int64_t entries) {
   const auto scan = [&](Value from, Value to, Value sum) {
-    const kernel::Variable before = k().MakeVariable(sum);
+    const Variable before = k().MakeVariable(sum);
     k().Loop(from, to, 1, [&](Value i) {
       const Value count = counts.Load(begin + i), sum = before.Get();
       counts.Store(begin + i, sum);
@@ -109,8 +98,8 @@ void SortKernel::SumBefore(Array counts, Value begin, int64_t entries) {
     });
   };
   if (shape_.walkers() == 1) return scan(k().Index(0), k().Index(entries), k().Constant(Type::kU32, 0));
-  const int64_t part = kernel::CeilDiv(entries, k().threads());
-  const kernel::Slot own = k().MakeSlot(Type::kU32), sum = k().MakeSlot(Type::kU32);
+  const int64_t part = CeilDiv(entries, k().threads());
+  const Slot own = k().MakeSlot(Type::kU32), sum = k().MakeSlot(Type::kU32);
   const auto range = [&](const RangeBody& body) {
     k().Phase([&] {
       const Value from = k().thread() * part;
@@ -118,24 +107,24 @@ void SortKernel::SumBefore(Array counts, Value begin, int64_t entries) {
     });
   };
   range([&](Value from, Value to) {
-    const kernel::Variable total = k().MakeVariable(k().Constant(Type::kU32, 0));
+    const Variable total = k().MakeVariable(k().Constant(Type::kU32, 0));
     k().Loop(from, to, 1, [&](Value i) { total.Set(total.Get() + counts.Load(begin + i)); });
     own.Set(total.Get());
     sum.Set(total.Get());
   });
-  const kernel::Slot slots[] = {sum};
+  const Slot slots[] = {sum};
   k().BlockScan(slots, kernel::Lift([](Value a, Value b) { return a + b; }));
   range([&](Value from, Value to) { scan(from, to, sum.Get() - own.Get()); });
 }
 
-kernel::Value SortKernel::Element(int64_t operand, Value position) {
+Value SortKernel::Element(int64_t operand, Value position) {
   Emission& emission = frame_.emission();
   const Emission::Scope scope(emission);
   emission.Bind(space_.position().e, position);
   return emission.Emit(space_.elements[operand]);
 }
 
-kernel::Value SortKernel::Less(Value p, Value q) {
+Value SortKernel::Less(Value p, Value q) {
   const Computation* const comparator = space_.comparator();
   if (comparator == nullptr) return KeyAt(p) < KeyAt(q);
   std::vector<Value> arguments;
@@ -152,7 +141,7 @@ kernel::Value SortKernel::Less(Value p, Value q) {
 Type SortKernel::key_type() const { return UnsignedOf(KeyBits(*space_.key)); }
 
 // The total order of floats is the order of numbers with sign and magnitude.
-kernel::Value SortKernel::ToKey(Value number) {
+Value SortKernel::ToKey(Value number) {
   const Type type = key_type(), from = InBytes(number.type());
   Value key = EmitBits(from == number.type() ? number : Convert(number, from), type);
   const Value sign = SignBit(k(), type);
@@ -161,7 +150,7 @@ kernel::Value SortKernel::ToKey(Value number) {
   return space_.key->descending ? ~key : key;
 }
 
-kernel::Value SortKernel::FromKey(Value key) {
+Value SortKernel::FromKey(Value key) {
   const Type declared = KernelTypeOf(space_.key->type), to = InBytes(declared);
   const Value sign = SignBit(k(), key.type());
   if (space_.key->descending) key = ~key;
@@ -171,11 +160,11 @@ kernel::Value SortKernel::FromKey(Value key) {
   return to == declared ? Bitcast(key, to) : Convert(Bitcast(key, to), declared);
 }
 
-kernel::Value SortKernel::KeyAt(Value position) { return ToKey(NumberAt(position)); }
+Value SortKernel::KeyAt(Value position) { return ToKey(NumberAt(position)); }
 
-kernel::Value SortKernel::HasUnordered() {
+Value SortKernel::HasUnordered() {
   if (!space_.key || space_.key->is_total || shape_.walkers() == 1) return Value();
-  const kernel::Slot seen = k().MakeSlot(Type::kU32);
+  const Slot seen = k().MakeSlot(Type::kU32);
   Walk([&](Value begin, Value end) {
     seen.Set(k().Constant(Type::kU32, 0));
     k().Loop(begin, end, 1, [&](Value i) {
@@ -186,7 +175,7 @@ kernel::Value SortKernel::HasUnordered() {
   return k().BlockReduce(seen, [](Value a, Value b) { return a | b; }) != 0;
 }
 
-kernel::Value SortKernel::NumberAt(Value position) {
+Value SortKernel::NumberAt(Value position) {
   const SortKey& key = *space_.key;
   if (key.number == nullptr) return Element(key.element, position);
   std::vector<Value> arguments;
@@ -201,13 +190,13 @@ Type SortKernel::carried_type() const {
   return space_.carried < 0 ? Type::kU32 : KernelTypeOf(space_.inst->operand(space_.carried).shape().type());
 }
 
-kernel::Value SortKernel::CarriedAt(Value position) {
+Value SortKernel::CarriedAt(Value position) {
   return space_.carried == SortSpace::kPosition ? Convert(position, Type::kU32) : Element(space_.carried, position);
 }
 
 // ---- Results -----------------------------------------------------------------------------------------------------
 
-kernel::Value SortKernel::KeptCount() {
+Value SortKernel::KeptCount() {
   return space_.kept == space_.length ? count_ : Min(count_, k().Index(space_.kept) - first_);
 }
 
@@ -260,17 +249,17 @@ MovedKeys::MovedKeys(SortKernel& sort, bool moves) : sort_(sort) {
   }
 }
 
-kernel::Value MovedKeys::KeyAt(kernel::Value i) const {
-  const kernel::Value position = sort_.first() + i;
+Value MovedKeys::KeyAt(Value i) const {
+  const Value position = sort_.first() + i;
   return sort_.at().pass == 0 ? sort_.KeyAt(position) : keys_.Load(sort_.InLine(position));
 }
 
-kernel::Value MovedKeys::CarriedAt(kernel::Value i) const {
-  const kernel::Value position = sort_.first() + i;
+Value MovedKeys::CarriedAt(Value i) const {
+  const Value position = sort_.first() + i;
   return sort_.at().pass == 0 ? sort_.CarriedAt(position) : carried_.Load(sort_.InLine(position));
 }
 
-void MovedKeys::StoreAt(kernel::Value place, kernel::Value key, kernel::Value carried) const {
+void MovedKeys::StoreAt(Value place, Value key, Value carried) const {
   if (sort_.at().is_last) return sort_.Results(place, key, carried);
   keys_to_.Store(sort_.InLine(place), key);
   if (carried) carried_to_.Store(sort_.InLine(place), carried);

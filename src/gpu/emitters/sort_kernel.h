@@ -27,14 +27,12 @@ enum SortScratch : int {
 
 class SortKernel {
  public:
-  using Value = kernel::Value;
-  using Array = kernel::Array;
   using RangeBody = std::function<void(Value begin, Value end)>;
-  using IndexBody = kernel::KernelBuilder::IndexBody;
+  using IndexBody = KernelBuilder::IndexBody;
 
   SortKernel(SortSpace& space, const EmitRequest& request, const SortStepAt& at, std::span<const NodeId> needed);
 
-  kernel::KernelBuilder& k() { return frame_.k(); }
+  KernelBuilder& k() { return frame_.k(); }
   KernelFrame& frame() { return frame_; }
   const SortSpace& space() const { return space_; }
   const SortShape& shape() const { return shape_; }
@@ -47,7 +45,7 @@ class SortKernel {
   Value count() const { return count_; }
 
   // The halves of an alternating array have ids `id` and `id + 1`.
-  Array Scratch(SortScratch id, int half, kernel::Type type);
+  Array Scratch(SortScratch id, int half, Type type);
   Value InLine(Value position) { return line_ * space_.length + position; }
   // For each pass, the number of tiles that blocks have taken.
   Array NextTiles();
@@ -67,8 +65,8 @@ class SortKernel {
   // Whether the tile has a NaN key that compares with nothing. An empty Value if that is impossible or does not matter.
   Value HasUnordered();
   Value KeyAt(Value position);
-  kernel::Type key_type() const;
-  kernel::Type carried_type() const;  // kU32 for a position.
+  Type key_type() const;
+  Type carried_type() const;  // kU32 for a position.
   Value CarriedAt(Value position);
 
   // Stores the results for `place` of the line, if the place is kept.
@@ -102,13 +100,13 @@ class MovedKeys {
   MovedKeys(SortKernel& sort, bool moves);
 
   // `i` counts elements of the tile.
-  kernel::Value KeyAt(kernel::Value i) const;
-  kernel::Value CarriedAt(kernel::Value i) const;
-  void StoreAt(kernel::Value place, kernel::Value key, kernel::Value carried) const;
+  Value KeyAt(Value i) const;
+  Value CarriedAt(Value i) const;
+  void StoreAt(Value place, Value key, Value carried) const;
 
  private:
   SortKernel& sort_;
-  kernel::Array keys_, carried_, keys_to_, carried_to_;
+  Array keys_, carried_, keys_to_, carried_to_;
 };
 
 // Nodes that the step's kernel reads from operands.

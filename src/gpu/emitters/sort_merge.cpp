@@ -13,12 +13,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
-using kernel::KernelBuilder;
-using kernel::Type;
-using kernel::Value;
-using kernel::Variable;
-
 // Sorted runs of `run` places each, from place 0 of a line or tile of `count` places.
 struct Runs {
   Array places;      // Positions, of kU32.

@@ -6,11 +6,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
-using kernel::KernelBuilder;
-using kernel::Type;
-using kernel::Value;
-
 EmittedKernel EmitLines(SortSpace& space, const EmitRequest& request, const SortStepAt& at) {
   SortKernel sort(space, request, at, ReadBy(space, at));
   KernelBuilder& k = sort.k();

@@ -22,14 +22,7 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
 using kernel::AtomicOp;
-using kernel::CeilDiv;
-using kernel::KernelBuilder;
-using kernel::Slot;
-using kernel::Type;
-using kernel::Value;
-using kernel::Variable;
 
 constexpr int kWarp = kernel::kWarpSize;
 

@@ -8,13 +8,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
-using kernel::KernelBuilder;
-using kernel::Slot;
-using kernel::Type;
-using kernel::Value;
-using kernel::Variable;
-
 class Selection {
  public:
   explicit Selection(SortKernel& sort)

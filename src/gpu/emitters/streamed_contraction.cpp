@@ -11,13 +11,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
-using kernel::CeilDiv;
-using kernel::KernelBuilder;
-using kernel::Slot;
-using kernel::Type;
-using kernel::Value;
-
 constexpr int64_t kStreams = 8;
 
 class StreamedProduct {

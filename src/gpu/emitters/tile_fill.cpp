@@ -4,11 +4,9 @@
 
 namespace hlo::gpu {
 
-using kernel::Value;
-
-void FillTile(kernel::KernelBuilder& k, Emission& emission, const kernel::Array& tile, NodeId node,
-              kernel::Type declared, std::span<const IndexCondition> conditions, const FillAxis& line,
-              const FillAxis& lane, IndexExpr lane_index) {
+void FillTile(KernelBuilder& k, Emission& emission, const Array& tile, NodeId node, Type declared,
+              std::span<const IndexCondition> conditions, const FillAxis& line, const FillAxis& lane,
+              IndexExpr lane_index) {
   const Value zero = kernel::IsFloat(tile.type()) ? k.Constant(tile.type(), 0.0) : k.Constant(tile.type(), int64_t{0});
   const auto within = [&](Value index, const FillAxis& axis) {
     return axis.size % axis.steps == 0 ? index : Min(index, k.Index(axis.size - 1));

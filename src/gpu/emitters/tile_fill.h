@@ -7,7 +7,7 @@
 #include <span>
 
 #include "gpu/emitters/emission.h"
-#include "gpu/kernel/builder.h"
+#include "gpu/emitters/names.h"
 
 namespace hlo::gpu {
 
@@ -18,10 +18,10 @@ struct TilePitches {
 
 // An axis of a tile: indices [from, from + steps) of the operand.
 struct FillAxis {
-  std::function<void(kernel::Value)> bind;
+  std::function<void(Value)> bind;
   // Indices from `size` on read the last element again.
   int64_t size;
-  kernel::Value from;
+  Value from;
   int64_t steps, pitch;
   std::optional<int64_t> counted;  // For a term: elements from this index on are 0.
 };
@@ -29,9 +29,9 @@ struct FillAxis {
 // Called at block level. Warps share the steps of `line`. Lanes share the steps of `lane` (index variable
 // `lane_index`), 32 times a power of 2 up to 16. The value of `node` is converted to `declared` and then to the tile's
 // type. Elements where a condition does not hold are 0.
-void FillTile(kernel::KernelBuilder& k, Emission& emission, const kernel::Array& tile, NodeId node,
-              kernel::Type declared, std::span<const IndexCondition> conditions, const FillAxis& line,
-              const FillAxis& lane, IndexExpr lane_index);
+void FillTile(KernelBuilder& k, Emission& emission, const Array& tile, NodeId node, Type declared,
+              std::span<const IndexCondition> conditions, const FillAxis& line, const FillAxis& lane,
+              IndexExpr lane_index);
 
 }  // namespace hlo::gpu
 

@@ -4,11 +4,6 @@
 
 namespace hlo::gpu {
 
-using kernel::Array;
-using kernel::CeilDiv;
-using kernel::Type;
-using kernel::Value;
-
 namespace {
 
 int64_t TileSize(int64_t lines, int64_t panel, TilePitches pitches) {

@@ -13,7 +13,7 @@ namespace hlo::gpu {
 
 class TiledProduct {
  public:
-  TiledProduct(ContractionSpace& space, const Instruction& hero, const EmitRequest& request, kernel::Type operand_type,
+  TiledProduct(ContractionSpace& space, const Instruction& hero, const EmitRequest& request, Type operand_type,
                TilePitches lhs_pitches, TilePitches rhs_pitches);
   virtual ~TiledProduct() = default;
 
@@ -26,34 +26,34 @@ class TiledProduct {
   // LeavePartials writes the sums row by row from `begin` on. StorePartials adds the sums of all splits from `begin`
   // on, and writes the results.
   virtual void Store() = 0;
-  virtual void LeavePartials(const kernel::Array& partials, kernel::Value begin) = 0;
-  virtual void StorePartials(const kernel::Array& partials, kernel::Value begin) = 0;
+  virtual void LeavePartials(const Array& partials, Value begin) = 0;
+  virtual void StorePartials(const Array& partials, Value begin) = 0;
 
   ContractionSpace& space_;
   const Instruction& hero_;
-  const kernel::Type declared_, operand_type_, sum_type_;
+  const Type declared_, operand_type_, sum_type_;
   const int64_t tile_rows_, tile_columns_, panel_, warps_, splits_;
   const TilePitches lhs_pitches_, rhs_pitches_;
   KernelFrame frame_;
-  kernel::KernelBuilder& k_;
+  KernelBuilder& k_;
   Emission& emission_;
   ProductResults results_;
-  kernel::Array lhs_tile_, rhs_tile_;
-  kernel::Value column0_, row0_;
+  Array lhs_tile_, rhs_tile_;
+  Value column0_, row0_;
 
  private:
   using Dimension = ContractionSpace::Variable;
 
   struct Axis {
     const Dimension& variable;
-    kernel::Value from;
+    Value from;
     int64_t steps, pitch;
   };
 
   FillAxis Along(const Axis& axis);
-  void Fill(const kernel::Array& tile, NodeId node, std::span<const IndexCondition> conditions, const Axis& line,
+  void Fill(const Array& tile, NodeId node, std::span<const IndexCondition> conditions, const Axis& line,
             const Axis& lane);
-  void FillTiles(kernel::Value term0);
+  void FillTiles(Value term0);
 };
 
 Result<EmittedKernel> EmitMatrixContraction(const EmitRequest& request);

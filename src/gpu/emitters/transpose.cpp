@@ -15,10 +15,6 @@
 
 namespace hlo::gpu {
 
-using kernel::Array;
-using kernel::CeilDiv;
-using kernel::Value;
-
 namespace {
 
 Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& request) {
@@ -31,7 +27,7 @@ Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& reque
   const std::vector<NodeId> values = space.Values();
   KernelFrame frame(space.graph, values, LaunchOf(space, axes, plan), request);
   const std::vector<Array> arrays = MakeOutputs(space, values, frame);
-  kernel::KernelBuilder& k = frame.k();
+  KernelBuilder& k = frame.k();
   k.CountsTo(space.Size());
   Emission& emission = frame.emission();
   emission.SetLane(lane.e);
@@ -107,7 +103,7 @@ class StagedTranspose {
   EmittedKernel Emit() && {
     const Value first_row = BindBlock();
     for (const NodeId load : staged_.loads) {
-      const kernel::Type type = KernelTypeOf(space_.graph.node(load).inst->shape().type());
+      const Type type = KernelTypeOf(space_.graph.node(load).inst->shape().type());
       tiles_.push_back(k_.SharedTile(Str("tile", tiles_.size()), type, sides_.columns, sides_.rows,
                                      is_written_out_ ? 64 / kernel::Bytes(type) : 1));
     }
@@ -193,7 +189,7 @@ class StagedTranspose {
   const LoopSpace::Variable &row_, &column_;
   KernelFrame frame_;
   const std::vector<Array> arrays_;
-  kernel::KernelBuilder& k_;
+  KernelBuilder& k_;
   Emission& emission_;
   const bool is_written_out_;
   std::vector<Array> tiles_;

@@ -13,10 +13,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
-using kernel::CeilDiv;
-using kernel::Value;
-
 class BoxEmitter {
  public:
   BoxEmitter(LoopSpace& space, const TransposeBox& box, KernelFrame& frame)
@@ -32,7 +28,7 @@ class BoxEmitter {
     k_.CountsTo(space_.Size());
     BindOrigin();
     for (const NodeId load : box_.loads) {
-      const kernel::Type type = KernelTypeOf(space_.graph.node(load).inst->shape().type());
+      const Type type = KernelTypeOf(space_.graph.node(load).inst->shape().type());
       read_.push_back(k_.Shared(Str("read", read_.size()), type, box_.Elements()));
       written_.push_back(k_.Shared(Str("written", written_.size()), type, box_.Elements()));
     }
@@ -130,11 +126,11 @@ class BoxEmitter {
 
   void Permute() {
     std::optional<Array> table;
-    if (box_.run + 1 < space_.variables.size()) table = k_.Table("places", kernel::Type::kS32, Places());
+    if (box_.run + 1 < space_.variables.size()) table = k_.Table("places", Type::kS32, Places());
     Emission::Scope scope(emission_);
     ForEachRun(WrittenRun(), [&](const Run& at) {
       ForEachElement(box_.RunElements(), at.count, [&](Value i) {
-        const Value place = table ? Convert(table->Load(i), kernel::Type::kIndex) : i * read_pitches_.back();
+        const Value place = table ? Convert(table->Load(i), Type::kIndex) : i * read_pitches_.back();
         for (size_t j = 0; j < read_.size(); ++j) written_[j].Store(at.written + i, read_[j].Load(at.read + place));
       });
     });
@@ -166,7 +162,7 @@ class BoxEmitter {
 
   LoopSpace& space_;
   const TransposeBox& box_;
-  kernel::KernelBuilder& k_;
+  KernelBuilder& k_;
   Emission& emission_;
   const std::vector<int64_t> read_pitches_, written_pitches_;
   const std::vector<Array> arrays_;

@@ -94,7 +94,7 @@ Status Binding::LoadConstant(const ConstantData& constant) {
 void Binding::ListDonated() {
   const BufferPlan& buffers = program_->buffers;
   for (size_t v = 0; v < buffers.values.values.size(); ++v) {
-    const Value& value = buffers.values.values[v];
+    const BufferedValue& value = buffers.values.values[v];
     const Place& place = buffers.place_of[v];
     if (value.kind == ValueKind::kParameter && place.area != Area::kParameter) leaves_[value.leaf].donated = place;
   }

@@ -53,7 +53,7 @@ class Planner {
   }
 
  private:
-  std::vector<Value>& all() { return plan_.values.values; }
+  std::vector<BufferedValue>& all() { return plan_.values.values; }
 
   bool IsDonated(int64_t parameter, const ShapeIndex& index) const {
     for (const BufferDonor& donor : module_.header.donors) {
@@ -82,7 +82,7 @@ class Planner {
     plan_.buffer_of.assign(all().size(), -1);
     plan_.place_of.assign(all().size(), {});
     for (size_t v = 0; v < all().size(); ++v) {
-      const Value& value = all()[v];
+      const BufferedValue& value = all()[v];
       if (value.bytes == 0 || value.kind == ValueKind::kConstant || value.live.empty()) continue;
       if (value.kind == ValueKind::kParameter && !donated.contains(value.leaf)) {
         plan_.place_of[v] = {Area::kParameter, value.leaf};
@@ -204,7 +204,7 @@ class Planner {
   void PlaceConstants() {
     std::unordered_multimap<uint64_t, int64_t> by_hash;
     for (size_t v = 0; v < all().size(); ++v) {
-      const Value& value = all()[v];
+      const BufferedValue& value = all()[v];
       if (value.kind != ValueKind::kConstant || value.bytes == 0) continue;
       const Instruction& constant = *value.definition;
       CHECK(constant.shape().IsArray(), constant.name(), " ", constant.shape());
@@ -332,7 +332,7 @@ std::string ToString(const BufferPlan& plan) {
     return std::tuple(x.area, x.number, x.offset) < std::tuple(y.area, y.number, y.offset);
   });
   for (const int v : order) {
-    const Value& value = plan.values.values[v];
+    const BufferedValue& value = plan.values.values[v];
     const Place& place = plan.place_of[v];
     out += Str(AreaName(place.area), " ", place.area == Area::kArena ? place.offset : place.number, ": ",
                value.definition->name());
@@ -347,7 +347,7 @@ std::string ToString(const BufferPlan& plan) {
   }
   for (const auto& [position, copies] : plan.copies) {
     for (const PlannedCopy& copy : copies) {
-      const Value &from = plan.values.values[copy.from], &to = plan.values.values[copy.to];
+      const BufferedValue &from = plan.values.values[copy.from], &to = plan.values.values[copy.to];
       out += Str("copy at ", position, ": ", from.definition->name(), "{", from.leaf, "} to ", to.definition->name(),
                  "{", to.leaf, "}\n");
     }

@@ -11,16 +11,11 @@
 
 #include "base/text.h"
 #include "gpu/emitters/emitter.h"
-#include "gpu/kernel/builder.h"
+#include "gpu/emitters/names.h"
 #include "gpu/runtime/loop_condition.h"
 
 namespace hlo::gpu {
 namespace {
-
-using kernel::Array;
-using kernel::KernelBuilder;
-using kernel::Type;
-using Scalar = kernel::Value;
 
 constexpr int kThreads = kernel::kWarpSize;
 
@@ -226,9 +221,9 @@ kernel::Kernel BranchConditionKernel(bool by_pred, int64_t branches, std::span<c
   for (size_t i = 0; i < std::max<size_t>(1, asked.size()); ++i) conditions.push_back(k.Condition(Str("condition", i)));
   const Array selector = k.Input("selector", by_pred ? Type::kPred : Type::kS32, 1, by_pred ? 1 : 4);
   return OneThread(std::move(k), [&] {
-    const Scalar selected = selector.Load(int64_t{0});
+    const Value selected = selector.Load(int64_t{0});
     const auto number = [&](int64_t branch) { return k.Constant(Type::kU32, branch); };
-    const Scalar taken =
+    const Value taken =
         by_pred ? Select(selected, number(0), number(1))
                 : Select((selected < 0) | (selected >= branches), number(branches - 1), Convert(selected, Type::kU32));
     if (asked.empty()) return k.SetCondition(conditions.front(), taken);

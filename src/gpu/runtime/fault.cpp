@@ -25,7 +25,7 @@ std::string DidYouMean(std::string_view word, std::span<const std::string_view> 
   return near.empty() ? "" : Str("; did you mean '", Join(near, "' or '"), "'?");
 }
 
-bool OverlapsInTime(const Value& a, const Value& b) { return Overlap(a.live, b.live); }
+bool OverlapsInTime(const BufferedValue& a, const BufferedValue& b) { return Overlap(a.live, b.live); }
 
 int LeaveOut(std::vector<CopyWork>& copies) {
   const int planted = copies.empty() ? 0 : 1;
@@ -177,7 +177,7 @@ std::unique_ptr<LibraryCall> WithFault(std::unique_ptr<LibraryCall> call, std::s
 int PlantInBuffers(const Fault& fault, BufferPlan& plan) {
   int planted = 0;
   if (fault.what != "place") return planted;
-  const std::vector<Value>& values = plan.values.values;
+  const std::vector<BufferedValue>& values = plan.values.values;
   const std::vector<Place> sound = plan.place_of;
   for (size_t v = 0; v < values.size(); ++v) {
     if (sound[v].area != Area::kArena || values[v].kind != ValueKind::kComputed ||

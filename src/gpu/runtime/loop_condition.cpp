@@ -12,11 +12,6 @@
 namespace hlo::gpu {
 namespace {
 
-using kernel::Array;
-using kernel::KernelBuilder;
-using kernel::Type;
-using Scalar = kernel::Value;
-
 constexpr size_t kMostInstructions = 32;
 
 bool IsOneElement(const Shape& shape) {
@@ -44,10 +39,10 @@ bool Overlap(const PlaceUse& a, const PlaceUse& b) {
 
 }  // namespace
 
-void SetLoopCondition(KernelBuilder& k, Array condition, Scalar again, Array trips, bool first) {
-  const Scalar made = first ? k.Constant(Type::kS64, 0) : trips.Load(int64_t{kTripsMade});
-  const Scalar over = made >= trips.Load(int64_t{kMostTrips});
-  const Scalar goes_on = again & ~over;
+void SetLoopCondition(KernelBuilder& k, Array condition, Value again, Array trips, bool first) {
+  const Value made = first ? k.Constant(Type::kS64, 0) : trips.Load(int64_t{kTripsMade});
+  const Value over = made >= trips.Load(int64_t{kMostTrips});
+  const Value goes_on = again & ~over;
   trips.Store(int64_t{kTripsMade}, Select(goes_on, made + 1, made));
   k.If(again & over, [&] { trips.Store(int64_t{kEndless}, k.Constant(Type::kS64, 1)); });
   k.SetCondition(condition, Select(goes_on, k.Constant(Type::kU32, 1), k.Constant(Type::kU32, 0)));

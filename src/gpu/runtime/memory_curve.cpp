@@ -81,7 +81,7 @@ MemoryCurve CurveOf(const BufferPlan& plan) {
     const auto held = std::ranges::find_if(
         lives, [&](const Interval& live) { return live.begin <= peak_unit && peak_unit <= live.end; });
     if (held == lives.end()) continue;
-    const Value* holder = &plan.values.values[buffer.front()];
+    const BufferedValue* holder = &plan.values.values[buffer.front()];
     for (const int v : buffer) {
       if (HoldsAt(plan.values.values[v].live, peak_unit)) holder = &plan.values.values[v];
     }

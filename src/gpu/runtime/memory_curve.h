@@ -19,7 +19,7 @@ struct MemoryPoint {
 };
 
 struct HeldBuffer {
-  const Value* value;
+  const BufferedValue* value;
   int64_t bytes;
   bool is_output;
   int64_t first, last;  // Positions between which the buffer is in use.

@@ -235,7 +235,7 @@ class Finder {
 
   // A value may share the result's buffer only if all its operand leaves may.
   bool MayShare(const InPlace& pair) {
-    const Value& result = found_.values[pair.result];
+    const BufferedValue& result = found_.values[pair.result];
     const Instruction& step = *result.definition;
     int64_t reads = 0, shared = 0;
     for (const Instruction* operand : step.operands())
@@ -247,7 +247,7 @@ class Finder {
     return reads == shared;
   }
 
-  std::vector<Interval> Live(const Value& value, const std::vector<int>& uses) const {
+  std::vector<Interval> Live(const BufferedValue& value, const std::vector<int>& uses) const {
     const int64_t begin = ResultBegins(value.position);
     if (value.kind == ValueKind::kParameter || value.kind == ValueKind::kComputed) {
       Interval live{value.kind == ValueKind::kParameter ? 0 : begin, StepEnds(value.position)};

@@ -35,7 +35,7 @@ enum class ValueKind : uint8_t {
   kScratch,
 };
 
-struct Value {
+struct BufferedValue {
   ValueKind kind;
   const Instruction* definition;  // For kState, the `while` or `conditional`.
   int leaf;
@@ -70,7 +70,7 @@ struct InPlace {
 };
 
 struct Values {
-  std::vector<Value> values;
+  std::vector<BufferedValue> values;
   std::vector<std::vector<int>> of_instruction;  // Indexed by id and leaf.
   std::vector<Merge> merges;
   std::vector<InPlace> in_place;

@@ -17,14 +17,6 @@
 
 namespace hlo::gpu {
 
-using kernel::Array;
-using kernel::CeilDiv;
-using kernel::KernelBuilder;
-using kernel::Slot;
-using kernel::Type;
-using kernel::Value;
-using kernel::Variable;
-
 // An array's location. Empty if the array has no elements or is never read.
 using Home = std::variant<std::monostate, Value, Variable, Array>;
 // A location for each leaf of a value's shape.
