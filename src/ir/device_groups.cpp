@@ -45,11 +45,11 @@ GroupMode GroupModeOf(const Instruction& inst) {
   return a.use_global_device_ids ? GroupMode::kFlattenedId : GroupMode::kCrossReplicaAndPartition;
 }
 
-int64_t IdsOf(const ModuleHeader& header, GroupMode mode) {
+int64_t IdsOf(int64_t replicas, int64_t partitions, GroupMode mode) {
   switch (mode) {
-    case GroupMode::kCrossPartition: return header.num_partitions;
-    case GroupMode::kFlattenedId: return CountDevices(std::vector{header.replica_count, header.num_partitions});
-    default: return header.replica_count;
+    case GroupMode::kCrossPartition: return partitions;
+    case GroupMode::kFlattenedId: return CountDevices(std::vector{replicas, partitions});
+    default: return replicas;
   }
 }
 

@@ -13,11 +13,10 @@
 namespace hlo {
 
 class Instruction;
-struct ModuleHeader;
 
 GroupMode GroupModeOf(const Instruction& inst);
 // The number of ids that the groups of this mode name together: all replicas, partitions or devices.
-int64_t IdsOf(const ModuleHeader& header, GroupMode mode);
+int64_t IdsOf(int64_t replicas, int64_t partitions, GroupMode mode);
 
 std::vector<int64_t> Listed(const DeviceOrder& order);
 // The list is empty for {}, which means one group of all devices.

@@ -36,7 +36,8 @@ bool HaveEqualGroups(const Instruction& a, const Instruction& b) {
 IdGroups WrittenGroups(const Instruction& collective) {
   IdGroups groups = ListGroups(collective.attrs<CollectiveAttrs>().replica_groups);
   if (!groups.empty()) return groups;
-  std::vector<int64_t> all(IdsOf(collective.module().header, GroupModeOf(collective)));
+  const ModuleHeader& header = collective.module().header;
+  std::vector<int64_t> all(IdsOf(header.replica_count, header.num_partitions, GroupModeOf(collective)));
   std::iota(all.begin(), all.end(), 0);
   return {all};
 }

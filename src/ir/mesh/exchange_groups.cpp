@@ -102,7 +102,8 @@ ExchangeGroups ExchangeGroupsOf(const Instruction& inst) {
   } else {
     mode = GroupModeOf(inst);
     const ReplicaGroups& written = inst.attrs<CollectiveAttrs>().replica_groups;
-    if (auto digits = DigitsOf(written, IdsOf(header, mode))) groups.digits = std::move(*digits);
+    if (auto digits = DigitsOf(written, IdsOf(header.replica_count, header.num_partitions, mode)))
+      groups.digits = std::move(*digits);
     else groups.listed = ListGroups(written);
   }
   if (mode == GroupMode::kCrossPartition || mode == GroupMode::kFlattenedId) return groups;

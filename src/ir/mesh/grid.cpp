@@ -24,12 +24,8 @@ GroupMode ModeOf(const Instruction& inst) {
   return permute->channel_id ? GroupMode::kCrossPartition : GroupMode::kCrossReplica;
 }
 
-std::pair<int64_t, std::string_view> IdsOf(GroupMode mode, const DeviceGrid& grid) {
-  switch (mode) {
-    case GroupMode::kCrossPartition: return {grid.partitions, "partition"};
-    case GroupMode::kFlattenedId: return {grid.count(), "device"};
-    default: return {grid.replicas, "replica"};
-  }
+std::string_view NounOf(GroupMode mode) {
+  return mode == GroupMode::kCrossPartition ? "partition" : mode == GroupMode::kFlattenedId ? "device" : "replica";
 }
 
 // The devices of each list of ids, as one group, or as one group for each partition or replica.
@@ -114,7 +110,8 @@ Result<DeviceGrid> GridOf(const Module& module) {
 
 Result<DeviceGroups> GroupsAt(const Instruction& inst, const DeviceGrid& grid) {
   const GroupMode mode = ModeOf(inst);
-  const auto [ids, noun] = IdsOf(mode, grid);
+  const int64_t ids = IdsOf(grid.replicas, grid.partitions, mode);
+  const std::string_view noun = NounOf(mode);
   if (const int64_t named = DevicesNamed(inst); named > ids) {
     Error error = GroupError(inst, Str("'", inst.name(), "' names ", noun, " ", named - 1, ", but there ",
                                        ids == 1 ? "is " : "are ", ids, " ", noun, ids == 1 ? "" : "s"));
