@@ -52,40 +52,67 @@ struct ProtoSkipped {
 };
 
 enum class ProtoType : uint8_t {
-#define PROTO_MESSAGE(Name, unknown) k##Name,
-#define PROTO_FIELD(name, number, count, kind, of)
-#define PROTO_SKIPPED(name, number, unread, reason)
-#define PROTO_END
-#define PROTO_ENUM(Name, ...)
+#define PROTO_MESSAGE(Name, ...) k##Name,
 #include "parser/proto_schema.def"
 };
 
 enum class ProtoEnum : uint8_t {
-#define PROTO_MESSAGE(Name, unknown)
-#define PROTO_FIELD(name, number, count, kind, of)
-#define PROTO_SKIPPED(name, number, unread, reason)
-#define PROTO_END
 #define PROTO_ENUM(Name, ...) k##Name,
 #include "parser/proto_schema.def"
 };
 
+// The structs have a constant for each field, such as proto::Window::dimensions.
 namespace proto {
-#define PROTO_MESSAGE(Name, unknown) struct Name {
-#define PROTO_FIELD(name, number, count, kind, of) \
-  static constexpr ProtoField name{#name, number, ProtoCount::count, ProtoKind::kind, static_cast<uint8_t>(of)};
-#define PROTO_SKIPPED(name, number, unread, reason)
-#define PROTO_END \
-  }               \
-  ;
-#define PROTO_ENUM(Name, ...)
+
+struct Type {
+  ProtoKind kind;
+  uint8_t of;
+};
+inline constexpr Type kBool = {ProtoKind::kInt, static_cast<uint8_t>(ProtoInt::kBool)};
+inline constexpr Type kInt32 = {ProtoKind::kInt, static_cast<uint8_t>(ProtoInt::kInt32)};
+inline constexpr Type kUint32 = {ProtoKind::kInt, static_cast<uint8_t>(ProtoInt::kUint32)};
+inline constexpr Type kInt64 = {ProtoKind::kInt, static_cast<uint8_t>(ProtoInt::kInt64)};
+inline constexpr Type kUint64 = {ProtoKind::kInt, static_cast<uint8_t>(ProtoInt::kUint64)};
+inline constexpr Type kFloat = {ProtoKind::kFloat, 0};
+inline constexpr Type kDouble = {ProtoKind::kDouble, 0};
+inline constexpr Type kText = {ProtoKind::kBytes, static_cast<uint8_t>(ProtoString::kText)};
+inline constexpr Type kRaw = {ProtoKind::kBytes, static_cast<uint8_t>(ProtoString::kRaw)};
+constexpr Type Message(ProtoType type) { return {ProtoKind::kMessage, static_cast<uint8_t>(type)}; }
+constexpr Type Enum(ProtoEnum type) { return {ProtoKind::kEnum, static_cast<uint8_t>(type)}; }
+
+#define PROTO_MESSAGE(Name, unknown, ...) \
+  struct Name {                           \
+    __VA_ARGS__                           \
+  };
+#define PROTO_FIELD(name, number, count, type) \
+  static constexpr ProtoField name{#name, number, ProtoCount::count, type.kind, type.of};
 #include "parser/proto_schema.def"
+
 }  // namespace proto
 
-std::string_view NameOf(ProtoType type);
-std::span<const ProtoField> FieldsOf(ProtoType type);
+namespace proto_rows {
+
+using namespace proto;
+#define PROTO_MESSAGE(Name, unknown, ...) inline constexpr ProtoField k##Name##Fields[] = {__VA_ARGS__};
+#define PROTO_FIELD(name, number, count, type) {#name, number, ProtoCount::count, type.kind, type.of},
+#include "parser/proto_schema.def"
+
+}  // namespace proto_rows
+
+struct ProtoMessage {
+  std::string_view name;
+  std::span<const ProtoField> fields;
+  ProtoUnread unknown;  // The treatment of fields without a row in proto_schema.def.
+};
+inline constexpr ProtoMessage kProtoMessages[] = {
+#define PROTO_MESSAGE(Name, unknown, ...) {#Name, proto_rows::k##Name##Fields, ProtoUnread::unknown},
+#include "parser/proto_schema.def"
+};
+
+constexpr std::string_view NameOf(ProtoType type) { return kProtoMessages[static_cast<int>(type)].name; }
+constexpr std::span<const ProtoField> FieldsOf(ProtoType type) { return kProtoMessages[static_cast<int>(type)].fields; }
+constexpr ProtoUnread UnknownOf(ProtoType type) { return kProtoMessages[static_cast<int>(type)].unknown; }
 std::span<const ProtoSkipped> SkippedOf(ProtoType type);
-// The treatment of fields without a row in proto_schema.def.
-ProtoUnread UnknownOf(ProtoType type);
 // The words of an enum by number; "" for unused numbers.
 std::span<const std::string_view> WordsOf(ProtoEnum type);
 

@@ -43,12 +43,9 @@ std::set<std::string> WordsOfTables() {
   AddFields<Metadata>(words);
 #define HLO_TYPE(Name, text, ...) words.insert(Str(text, "["));
 #include "ir/primitive_type.def"
-#define PROTO_MESSAGE(Name, unknown)                           \
+#define PROTO_MESSAGE(Name, ...)                               \
   for (const ProtoField& field : FieldsOf(ProtoType::k##Name)) \
     words.insert(Str(field.name, field.kind == ProtoKind::kMessage ? " {" : ": "));
-#define PROTO_FIELD(name, number, count, kind, of)
-#define PROTO_SKIPPED(name, number, unread, reason)
-#define PROTO_END
 #define PROTO_ENUM(Name, ...) \
   for (const std::string_view word : WordsOf(ProtoEnum::k##Name)) words.emplace(word);
 #include "parser/proto_schema.def"
