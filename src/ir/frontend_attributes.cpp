@@ -1,16 +1,10 @@
 #include "ir/frontend_attributes.h"
 
-#include <vector>
-
 #include "base/text.h"
 #include "ir/instruction.h"
 
 namespace hlo {
 namespace {
-
-struct Entry {
-  std::string_view name, value;  // The value as written, with its quotes.
-};
 
 // The value is "text", or a text with nested braces.
 size_t EndOfValue(std::string_view text, size_t at) {
@@ -24,19 +18,6 @@ size_t EndOfValue(std::string_view text, size_t at) {
     else depth += (text[at] == '{') - (text[at] == '}');
   }
   return std::min(at, text.size());
-}
-
-std::vector<Entry> EntriesOf(std::string_view text) {
-  std::vector<Entry> entries;
-  for (size_t at = 1; at < text.size() && text[at] != '}';) {
-    const size_t equals = text.find('=', at);
-    if (equals == std::string_view::npos) break;
-    const size_t begin = std::min(text.find_first_not_of(' ', equals + 1), text.size());
-    const size_t end = EndOfValue(text, begin);
-    entries.push_back({Trim(text.substr(at, equals - at)), Trim(text.substr(begin, end - begin))});
-    at = end + (end < text.size() && text[end] == ',' ? 1 : 0);
-  }
-  return entries;
 }
 
 // The text between quotes, with \" and \\ unescaped.
@@ -54,13 +35,26 @@ std::string Unquoted(std::string_view value) {
 
 }  // namespace
 
+std::vector<FrontendEntry> FrontendEntries(std::string_view text) {
+  std::vector<FrontendEntry> entries;
+  for (size_t at = 1; at < text.size() && text[at] != '}';) {
+    const size_t equals = text.find('=', at);
+    if (equals == std::string_view::npos) break;
+    const size_t begin = std::min(text.find_first_not_of(' ', equals + 1), text.size());
+    const size_t end = EndOfValue(text, begin);
+    entries.push_back({Trim(text.substr(at, equals - at)), Trim(text.substr(begin, end - begin))});
+    at = end + (end < text.size() && text[end] == ',' ? 1 : 0);
+  }
+  return entries;
+}
+
 std::optional<std::string> FrontendAttribute(const Instruction& inst, std::string_view name) {
   if (!inst.HasCommon()) return std::nullopt;
   return FrontendAttribute(inst.common().frontend_attributes, name);
 }
 
 std::optional<std::string> FrontendAttribute(const FrontendAttributes& attributes, std::string_view name) {
-  for (const Entry& entry : EntriesOf(attributes.text)) {
+  for (const FrontendEntry& entry : FrontendEntries(attributes.text)) {
     if (entry.name == name) return Unquoted(entry.value);
   }
   return std::nullopt;
@@ -68,7 +62,7 @@ std::optional<std::string> FrontendAttribute(const FrontendAttributes& attribute
 
 FrontendAttributes WithoutEntries(const FrontendAttributes& attributes, std::string_view prefix) {
   std::vector<std::string> kept;
-  for (const Entry& entry : EntriesOf(attributes.text)) {
+  for (const FrontendEntry& entry : FrontendEntries(attributes.text)) {
     if (!entry.name.starts_with(prefix)) kept.push_back(Str(entry.name, "=", entry.value));
   }
   FrontendAttributes result;

@@ -5,12 +5,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/attrs.h"
 
 namespace hlo {
 
 class Instruction;
+
+struct FrontendEntry {
+  std::string_view name, value;  // The value as written, with its quotes.
+};
+std::vector<FrontendEntry> FrontendEntries(std::string_view text);
 
 // The value without quotes and escapes, or nullopt.
 std::optional<std::string> FrontendAttribute(const Instruction& inst, std::string_view name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "parser/parser.h"
 #include "parser/proto_values.h"
@@ -10,38 +11,40 @@
 namespace hlo {
 namespace {
 
-Literal RowMajor(Literal stored) {
-  const Shape& shape = stored.shape();
-  const int64_t rank = shape.rank();
-  const int64_t count = shape.NumElements();
-  if (count == 0 || shape.layout().minor_to_major == DefaultLayout(rank).minor_to_major) return stored;
-  Literal logical = Literal::Uninitialized(shape);
-  const int64_t width = stored.byte_size() / count;
+// Row-major indices in memory order.
+std::vector<int64_t> MemoryOrder(const Shape& shape) {
+  std::vector<int64_t> order(shape.NumElements());
   const std::vector<int64_t> strides = LayoutStrides(shape);
-  std::vector<int64_t> index(rank);
-  int64_t from = 0;
-  std::byte* to = logical.mutable_raw();
-  for (int64_t i = 0; i < count; ++i, to += width) {
-    std::memcpy(to, stored.raw() + from * width, width);
-    for (int64_t d = rank; d-- > 0;) {
-      from += strides[d];
+  std::vector<int64_t> index(shape.rank());
+  int64_t at = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    order[at] = static_cast<int64_t>(i);
+    for (int64_t d = shape.rank(); d-- > 0;) {
+      at += strides[d];
       if (++index[d] < shape.dim(d)) break;
-      from -= index[d] * strides[d];
+      at -= index[d] * strides[d];
       index[d] = 0;
     }
   }
+  return order;
+}
+
+Literal RowMajor(Literal stored) {
+  const Shape& shape = stored.shape();
+  const int64_t count = shape.NumElements();
+  if (count == 0 || shape.layout().minor_to_major == DefaultLayout(shape.rank()).minor_to_major) return stored;
+  Literal logical = Literal::Uninitialized(shape);
+  const int64_t width = stored.byte_size() / count;
+  const std::vector<int64_t> order = MemoryOrder(shape);
+  for (int64_t i = 0; i < count; ++i)
+    std::memcpy(logical.mutable_raw() + order[i] * width, stored.raw() + i * width, width);
   return logical;
 }
 
-}  // namespace
+// LiteralProto's field for elements of this type, such as `f32s`, or null.
+const ProtoField* LiteralField(PrimitiveType type) { return FindField(ProtoType::kLiteralProto, Str(type, "s")); }
 
-const ProtoField* LiteralField(PrimitiveType type) {
-  const std::string name = Str(type, "s");
-  for (const ProtoField& field : FieldsOf(ProtoType::kLiteralProto)) {
-    if (field.name == name) return &field;
-  }
-  return nullptr;
-}
+}  // namespace
 
 Result<Literal> LiteralFromProto(const ProtoBytes& bytes, const WireMessage& literal) {
   using L = proto::LiteralProto;
@@ -89,6 +92,30 @@ Result<Literal> LiteralFromProto(const ProtoBytes& bytes, const WireMessage& lit
     }
   }
   return RowMajor(std::move(stored));
+}
+
+void WriteLiteral(const Literal& literal, MessageWriter& out) {
+  using L = proto::LiteralProto;
+  const Shape& shape = literal.shape();
+  WriteShape(shape, out.Part(L::shape));
+  if (shape.IsTuple()) {
+    for (const Literal& element : literal.elements()) WriteLiteral(element, out.Add(L::tuple_literals));
+    return;
+  }
+  const ProtoField* const field = LiteralField(shape.type());
+  CHECK(field != nullptr, "no field has elements of ", shape.type());
+  const int64_t count = shape.NumElements();
+  if (count == 0) return;
+  const std::vector<int64_t> order = MemoryOrder(shape);
+  if (field->kind == ProtoKind::kInt) {
+    std::vector<int64_t> values(count);
+    for (int64_t i = 0; i < count; ++i) values[i] = literal.GetInt(order[i]);
+    return out.Ints(*field, values);
+  }
+  const int64_t width = literal.byte_size() / count;
+  std::string bytes(literal.byte_size(), '\0');
+  for (int64_t i = 0; i < count; ++i) std::memcpy(&bytes[i * width], literal.raw() + order[i] * width, width);
+  out.Bytes(*field, bytes);  // Packed numbers are encoded like bytes.
 }
 
 }  // namespace hlo

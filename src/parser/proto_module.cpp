@@ -7,6 +7,7 @@
 #include "ir/text/printer.h"
 #include "parser/proto_attributes.h"
 #include "parser/proto_literal.h"
+#include "parser/proto_rows.h"
 #include "parser/proto_values.h"
 
 namespace hlo {
@@ -82,40 +83,31 @@ Status ModuleWriter::ReadNames() {
 void ModuleWriter::WriteHeader() {
   std::string& out = out_.text;
   out = Str("HloModule ", SanitizedName(module_.Bytes(M::name)));
-  if (!schedule_.empty()) out += ", is_scheduled=true";
-  std::vector<std::string> parts;
-  using A = proto::AliasEntryProto;
-  for (const WireMessage& alias :
-       module_.Message(M::input_output_alias).Messages(proto::HloInputOutputAliasProto::entries)) {
-    parts.push_back(Str(ListText(alias.Ints(A::output_shape_index)), ": (", alias.Int(A::parameter_number), ", ",
-                        ListText(alias.Ints(A::parameter_shape_index)),
-                        EnumText(alias, A::kind) == "MUST_ALIAS" ? ", must-alias)" : ", may-alias)"));
-  }
-  if (!parts.empty()) out += Str(", input_output_alias={ ", Join(parts, ", "), " }");
-  parts.clear();
-  using D = proto::BufferDonorEntryProto;
-  for (const WireMessage& donor : module_.Message(M::buffer_donor).Messages(proto::HloBufferDonorProto::entries)) {
-    parts.push_back(
-        Str("(", donor.Int(D::parameter_number), ", ", ListText(donor.Ints(D::parameter_shape_index)), ")"));
-  }
-  if (!parts.empty()) out += Str(", buffer_donor={ ", Join(parts, ", "), " }");
+  Module printed("");
+  ModuleHeader& header = printed.header;
+  header.aliases =
+      LoadAll<InputOutputAlias>(module_.Message(M::input_output_alias), proto::HloInputOutputAliasProto::entries);
+  header.donors = LoadAll<BufferDonor>(module_.Message(M::buffer_donor), proto::HloBufferDonorProto::entries);
+  using Devices = proto::DeviceAssignmentProto;
+  const WireMessage devices = module_.Message(M::device_assignment);
+  header.replica_count = std::max<int64_t>(devices.Int(Devices::replica_count), 1);
+  header.num_partitions = std::max<int64_t>(devices.Int(Devices::computation_count), 1);
+  const WireMessage attributes = module_.Message(M::frontend_attributes);
+  if (!attributes.IsEmpty()) header.frontend_attributes.text = FrontendAttributesText(attributes);
+  header.is_scheduled = !schedule_.empty();
+  for (const PrintedAttribute& attribute : PrintedAttributes(printed))
+    out += Str(", ", attribute.name, "=", attribute.text);
   if (module_.Has(M::host_program_shape)) {
     using P = proto::ProgramShapeProto;
     const WireMessage program = module_.Message(M::host_program_shape);
-    parts.clear();
-    for (const WireMessage& parameter : program.Messages(P::parameters)) parts.push_back(ShapeText(parameter));
-    out += Str(", entry_computation_layout={(", Join(parts, ", "), ")->", ShapeText(program.Message(P::result)), "}");
+    std::vector<std::string> parameters;
+    for (const WireMessage& parameter : program.Messages(P::parameters)) parameters.push_back(ShapeText(parameter));
+    out +=
+        Str(", entry_computation_layout={(", Join(parameters, ", "), ")->", ShapeText(program.Message(P::result)), "}");
   }
-  using Devices = proto::DeviceAssignmentProto;
-  const WireMessage devices = module_.Message(M::device_assignment);
-  if (devices.Int(Devices::replica_count) > 1) out += Str(", replica_count=", devices.Int(Devices::replica_count));
-  if (devices.Int(Devices::computation_count) > 1)
-    out += Str(", num_partitions=", devices.Int(Devices::computation_count));
-  const WireMessage attributes = module_.Message(M::frontend_attributes);
-  if (!attributes.IsEmpty()) out += Str(", frontend_attributes=", FrontendAttributesText(attributes));
   out += "\n\n";
-  const WireMessage frames = module_.Message(M::stack_frame_index);
-  if (!frames.IsEmpty()) out += Str(StackFramesText(frames), "\n\n");
+  const std::string frames = StackFramesText(module_.Message(M::stack_frame_index));
+  if (!frames.empty()) out += Str(frames, "\n\n");
 }
 
 Status ModuleWriter::WriteComputation(const WireMessage& computation) {

@@ -111,6 +111,13 @@ inline constexpr ProtoMessage kProtoMessages[] = {
 
 constexpr std::string_view NameOf(ProtoType type) { return kProtoMessages[static_cast<int>(type)].name; }
 constexpr std::span<const ProtoField> FieldsOf(ProtoType type) { return kProtoMessages[static_cast<int>(type)].fields; }
+// Null if the message has no such field.
+constexpr const ProtoField* FindField(ProtoType type, std::string_view name) {
+  for (const ProtoField& field : FieldsOf(type)) {
+    if (field.name == name) return &field;
+  }
+  return nullptr;
+}
 constexpr ProtoUnread UnknownOf(ProtoType type) { return kProtoMessages[static_cast<int>(type)].unknown; }
 std::span<const ProtoSkipped> SkippedOf(ProtoType type);
 // The words of an enum by number; "" for unused numbers.

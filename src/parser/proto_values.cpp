@@ -1,39 +1,34 @@
 #include "parser/proto_values.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <span>
 
+#include "base/check.h"
 #include "base/text.h"
-#include "ir/shape.h"
+#include "ir/frontend_attributes.h"
+#include "ir/text/attribute_text.h"
 #include "ir/text/printer.h"
 #include "parser/lexer.h"
+#include "parser/proto_rows.h"
 #include "parser/reader.h"
 
 namespace hlo {
 namespace {
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-  return lower;
-}
-
-std::string EnumWord(ProtoEnum type, int64_t value) {
-  const auto words = WordsOf(type);
-  const bool known = value >= 0 && value < static_cast<int64_t>(words.size());
-  return known ? std::string(words[value]) : Str("value_", value);
+bool SameLetters(std::string_view a, std::string_view b) {
+  const auto upper = [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - ('a' - 'A')) : c; };
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (upper(a[i]) != upper(b[i])) return false;
+  }
+  return true;
 }
 
 std::string TypeText(int64_t type) {
-  const std::string word = Lower(EnumWord(ProtoEnum::kPrimitiveType, type));
+  const std::string word = Lower(EnumText(ProtoEnum::kPrimitiveType, type));
   return word == "opaque_type" ? "opaque" : word;
-}
-
-template <class Item>
-std::string ByX(const std::vector<WireMessage>& dims, Item&& item) {
-  std::vector<std::string> parts;
-  for (const WireMessage& dim : dims) parts.push_back(item(dim));
-  return Join(parts, "x");
 }
 
 std::string LayoutText(const WireMessage& layout) {
@@ -65,109 +60,21 @@ std::string LayoutText(const WireMessage& layout) {
   return Str("{", Join(minor_to_major, ","), parts.empty() ? "" : ":", parts, "}");
 }
 
-// Labels such as b01f, from the positions of letters and spatial digits.
-std::string LabelText(char first, int64_t first_at, char second, int64_t second_at,
-                      const std::vector<int64_t>& spatial) {
-  constexpr int64_t kMaxLabels = 64;
-  std::string text;
-  const auto put = [&](int64_t at, char label) {
-    if (at < 0 || at >= kMaxLabels) return;
-    if (at >= static_cast<int64_t>(text.size())) text.resize(at + 1, '?');
-    text[at] = label;
-  };
-  put(first_at, first);
-  put(second_at, second);
-  for (size_t i = 0; i < spatial.size(); ++i) put(spatial[i], static_cast<char>(i < 10 ? '0' + i : '?'));
-  return text;
+int64_t TypeNumber(PrimitiveType type) {
+  if (type == PrimitiveType::kOpaque) return EnumNumber(proto::ShapeProto::element_type, "OPAQUE_TYPE");
+  return EnumNumber(proto::ShapeProto::element_type, Str(type));
 }
 
-// "[2,4]T(1,0)" or "[8]".
-std::string IotaText(const std::vector<int64_t>& reshape, const std::vector<int64_t>& permutation) {
-  return Str("[", Join(reshape, ","), "]", reshape.size() > 1 ? Str("T(", Join(permutation, ","), ")") : "");
-}
-
-std::string MeshText(const WireMessage& mesh) {
-  using M = proto::MeshProto;
-  std::vector<std::string> axes;
-  for (const WireMessage& axis : mesh.Messages(M::axes))
-    axes.push_back(Str("'", WordText(axis.Bytes(proto::MeshAxis::name)), "'=", axis.Int(proto::MeshAxis::size)));
-  std::string text = Str("mesh[", Join(axes, ","), "]");
-  const std::vector<int64_t> ids = mesh.Ints(M::device_ids);
-  const WireMessage iota = mesh.Message(M::iota_transform);
-  const std::vector<int64_t> reshape = iota.Ints(proto::IotaTransform::reshape_dims);
-  if (!ids.empty()) text += Str(", device_ids=(", Join(ids, ","), ")");
-  if (!reshape.empty())
-    text += Str(", device_ids=(", IotaText(reshape, iota.Ints(proto::IotaTransform::transpose_perm)), ")");
-  return text;
-}
-
-std::string AxesText(const std::vector<WireMessage>& axes, const WireMessage& mesh) {
-  const std::vector<WireMessage> names = mesh.Messages(proto::MeshProto::axes);
-  std::vector<std::string> parts;
-  for (const WireMessage& axis : axes) {
-    using A = proto::AxisRefProto;
-    const int64_t index = axis.Int(A::mesh_axis_index);
-    const bool known = index >= 0 && index < static_cast<int64_t>(names.size());
-    std::string& part =
-        parts.emplace_back(Str("'", known ? WordText(names[index].Bytes(proto::MeshAxis::name)) : Str(index), "'"));
-    if (!axis.Has(A::sub_axis_info)) continue;
-    const WireMessage sub = axis.Message(A::sub_axis_info);
-    part += Str(":(", sub.Int(proto::SubAxis::pre_size), ")", sub.Int(proto::SubAxis::size));
-  }
-  return Join(parts, ", ");
-}
-
-// The text of a message, of several in braces, or "".
-std::string ListedMetadata(const std::vector<WireMessage>& messages) {
-  std::vector<std::string> metadata;
-  for (const WireMessage& one : messages) metadata.push_back(MetadataText(one));
-  return metadata.size() > 1 ? Str("{", Join(metadata, ", "), "}") : Join(metadata, "");
-}
-
-std::string NamedShardingText(const WireMessage& named) {
-  using N = proto::NamedShardingProto;
-  const WireMessage mesh = named.Message(N::mesh);
-  const std::vector<int64_t> ids = mesh.Ints(proto::MeshProto::device_ids);
-  if (!mesh.Has(proto::MeshProto::axes) && ids.size() == 1) return Str("maximal_mesh[device_id=", ids[0], "]");
-  std::vector<std::string> dims;
-  for (const WireMessage& dim : named.Messages(N::dim_shardings)) {
-    const std::string axes = AxesText(dim.Messages(proto::DimensionSharding::axes), mesh);
-    const bool open = dim.Int(proto::DimensionSharding::is_closed) == 0;
-    dims.push_back(Str("{", axes, open ? axes.empty() ? "?" : ", ?" : "", "}"));
-  }
-  std::string text = Str(MeshText(mesh), ", [", Join(dims, ", "), "]");
-  const auto list = [&](std::string_view name, const ProtoField& field, std::string_view how = "") {
-    if (named.Has(field)) text += Str(", ", name, "=", how, "{", AxesText(named.Messages(field), mesh), "}");
-  };
-  list("replicated", N::replicated_axes);
-  list("unreduced", N::unreduced_axes, named.Int(N::reduction_op) == 0 ? "" : Lower(EnumText(named, N::reduction_op)));
-  list("manual", N::manual_axes);
-  const std::string metadata = ListedMetadata(named.Messages(N::metadata));
-  return metadata.empty() ? text : Str(text, ", metadata=", metadata);
-}
-
-std::string OneShardingText(const WireMessage& sharding) {
-  using S = proto::OpSharding;
-  if (sharding.Has(S::named_sharding)) return NamedShardingText(sharding.Message(S::named_sharding));
-  const auto type_text = [](int64_t type) { return Lower(EnumWord(ProtoEnum::kType, type)); };
-  const std::string type = type_text(sharding.Int(S::type));
-  std::string text = type;
-  if (type == "maximal") text = Str("maximal device=", Join(sharding.Ints(S::tile_assignment_devices), ","));
-  if (type == "other") {
-    const std::vector<int64_t> reshape = sharding.Ints(S::iota_reshape_dims);
-    text = Str("devices=[", Join(sharding.Ints(S::tile_assignment_dimensions), ","), "]",
-               reshape.empty() ? Join(sharding.Ints(S::tile_assignment_devices), ",")
-                               : Str("<=", IotaText(reshape, sharding.Ints(S::iota_transpose_perm))));
-    if (sharding.Int(S::replicate_on_last_tile_dim) != 0) text += " last_tile_dim_replicate";
-    std::vector<std::string> last;
-    for (const int64_t dim : sharding.Ints(S::last_tile_dims)) last.push_back(type_text(dim));
-    if (!last.empty()) text += Str(" last_tile_dims={", Join(last, ", "), "}");
-  }
-  if (sharding.Int(S::is_shard_group) != 0)
-    text += Str(" shard_", Lower(EnumWord(ProtoEnum::kShardGroupType, sharding.Int(S::shard_group_type))), " ",
-                sharding.Int(S::shard_group_id));
-  const std::string metadata = ListedMetadata(sharding.Messages(S::metadata));
-  return metadata.empty() ? text : Str(text, " metadata=", metadata);
+void WriteLayout(const Layout& layout, MessageWriter& out) {
+  using L = proto::LayoutProto;
+  out.Ints(L::minor_to_major, std::vector<int64_t>(layout.minor_to_major.begin(), layout.minor_to_major.end()));
+  if (layout.tiling == Boxed<Tiling>()) return;
+  for (const std::vector<int64_t>& tile : layout.tiling->tiles)
+    out.Add(L::tiles).Ints(proto::TileProto::dimensions, tile);
+  if (layout.tiling->tail_padding_alignment > 1)
+    out.Int(L::tail_padding_alignment_in_elements, layout.tiling->tail_padding_alignment);
+  if (layout.tiling->element_size_in_bits != 0) out.Int(L::element_size_in_bits, layout.tiling->element_size_in_bits);
+  if (layout.tiling->memory_space != 0) out.Int(L::memory_space, layout.tiling->memory_space);
 }
 
 std::string IndexText(const WireMessage& array) {
@@ -196,9 +103,19 @@ std::string OriginTreeText(const std::map<std::vector<int64_t>, std::string>& le
 
 std::string ListText(const std::vector<int64_t>& values) { return Str("{", Join(values, ","), "}"); }
 
-std::string EnumText(const WireMessage& message, const ProtoField& field, std::string_view prefix) {
-  const std::string word = EnumWord(static_cast<ProtoEnum>(field.of), message.Int(field));
-  return word.starts_with(prefix) ? word.substr(prefix.size()) : word;
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+  return lower;
+}
+
+std::string EnumText(ProtoEnum type, int64_t value) {
+  const auto words = WordsOf(type);
+  const bool known = value >= 0 && value < static_cast<int64_t>(words.size());
+  return known ? std::string(words[value]) : Str("value_", value);
+}
+std::string EnumText(const WireMessage& message, const ProtoField& field) {
+  return EnumText(static_cast<ProtoEnum>(field.of), message.Int(field));
 }
 
 std::string WordText(std::string_view text) {
@@ -214,6 +131,27 @@ std::string SanitizedName(std::string_view name) {
   if (PrimitiveTypeFromText(sane)) sane += '_';
   return sane;
 }
+
+std::optional<int64_t> FindEnumNumber(const ProtoField& field, std::string_view word) {
+  if (word.empty()) return 0;
+  const auto words = WordsOf(static_cast<ProtoEnum>(field.of));
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (SameLetters(words[i], word)) return static_cast<int64_t>(i);
+  }
+  for (size_t i = 0; i < words.size(); ++i) {
+    const size_t prefix = words[i].size() - std::min(words[i].size(), word.size());
+    if (prefix > 0 && words[i][prefix - 1] == '_' && SameLetters(words[i].substr(prefix), word))
+      return static_cast<int64_t>(i);
+  }
+  return std::nullopt;
+}
+int64_t EnumNumber(const ProtoField& field, std::string_view word) {
+  const std::optional<int64_t> number = FindEnumNumber(field, word);
+  CHECK(number.has_value(), "no word of ", field.name, " is '", word, "'");
+  return *number;
+}
+
+// ---- Shapes ------------------------------------------------------------------------------------------------------
 
 std::string ShapeText(const WireMessage& shape) {
   using S = proto::ShapeProto;
@@ -233,76 +171,40 @@ std::string ShapeText(const WireMessage& shape) {
   return Str(type, "[", Join(sizes, ","), "]", LayoutText(shape.Message(S::layout)));
 }
 
-std::string WindowText(const WireMessage& window) {
-  using W = proto::WindowDimension;
-  const std::vector<WireMessage> dims = window.Messages(proto::Window::dimensions);
-  if (dims.empty()) return "{}";
-  const auto ints = [&](const ProtoField& field) {
-    return ByX(dims, [&](const WireMessage& dim) { return Str(dim.Int(field)); });
-  };
-  const auto pads = [](const WireMessage& dim) { return Str(dim.Int(W::padding_low), "_", dim.Int(W::padding_high)); };
-  return Str("{size=", ints(W::size), " stride=", ints(W::stride), " pad=", ByX(dims, pads),
-             " lhs_dilate=", ints(W::base_dilation), " rhs_dilate=", ints(W::window_dilation),
-             " rhs_reversal=", ints(W::window_reversal), "}");
-}
-
-std::string DimLabelsText(const WireMessage& labels) {
-  using C = proto::ConvolutionDimensionNumbers;
-  return Str(LabelText('b', labels.Int(C::input_batch_dimension), 'f', labels.Int(C::input_feature_dimension),
-                       labels.Ints(C::input_spatial_dimensions)),
-             "_",
-             LabelText('i', labels.Int(C::kernel_input_feature_dimension), 'o',
-                       labels.Int(C::kernel_output_feature_dimension), labels.Ints(C::kernel_spatial_dimensions)),
-             "->",
-             LabelText('b', labels.Int(C::output_batch_dimension), 'f', labels.Int(C::output_feature_dimension),
-                       labels.Ints(C::output_spatial_dimensions)));
-}
-
-std::string PaddingText(const WireMessage& padding) {
-  using P = proto::PaddingConfigDimension;
-  return ByX(padding.Messages(proto::PaddingConfig::dimensions), [](const WireMessage& dim) {
-    return Str(dim.Int(P::edge_padding_low), "_", dim.Int(P::edge_padding_high), "_", dim.Int(P::interior_padding));
-  });
-}
-
-std::string ShardingText(const WireMessage& sharding) {
-  using S = proto::OpSharding;
-  if (EnumText(sharding, S::type) != "TUPLE") return Str("{", OneShardingText(sharding), "}");
-  std::string text;
-  int64_t count = 0;
-  for (const WireMessage& part : sharding.Messages(S::tuple_shardings)) {
-    text += count == 0 ? "{" : ", ";
-    if (count > 0 && count % 5 == 0) text += Str("/*index=", count, "*/");  // XLA prints the same comments.
-    text += Str("{", OneShardingText(part), "}");
-    ++count;
+void WriteShape(const Shape& shape, MessageWriter& out) {
+  using S = proto::ShapeProto;
+  if (shape.IsBuffer()) {
+    out.Int(S::element_type, EnumNumber(S::element_type, "BUFFER"));
+    Shape wrapped = shape;
+    wrapped.SetBuffer(false);
+    return WriteShape(wrapped, out.Add(S::tuple_shapes));
   }
-  return Str(count == 0 ? "{" : "", text, "}");
+  out.Int(S::element_type, TypeNumber(shape.type()));
+  if (shape.IsTuple()) {
+    for (const Shape& element : shape.elements()) WriteShape(element, out.Add(S::tuple_shapes));
+    return;
+  }
+  if (!shape.IsArray()) return;
+  std::vector<int64_t> dynamic;
+  for (int64_t i = 0; i < shape.rank(); ++i)
+    dynamic.push_back(shape.IsDynamic(i) || shape.dim(i) == Shape::kUnbounded ? 1 : 0);
+  out.Ints(S::dimensions, shape.dims());
+  out.Ints(S::is_dynamic_dimension, dynamic);
+  WriteLayout(shape.layout(), out.Part(S::layout));
 }
 
-std::string MetadataText(const WireMessage& metadata) {
-  using M = proto::OpMetadata;
-  std::vector<std::string> items;
-  const auto text = [&](const ProtoField& field) {
-    const std::string_view value = metadata.Bytes(field);
-    if (!value.empty()) items.push_back(Str(field.name, "=", Quoted(value)));
-  };
-  const auto number = [&](const ProtoField& field) {
-    if (metadata.Int(field) != 0) items.push_back(Str(field.name, "=", metadata.Int(field)));
-  };
-  text(M::op_type);
-  text(M::op_name);
-  text(M::source_file);
-  number(M::source_line);
-  number(M::source_end_line);
-  number(M::source_column);
-  number(M::source_end_column);
-  if (metadata.Has(M::profile_type)) items.push_back(Str("profile_type=", ListText(metadata.Ints(M::profile_type))));
-  text(M::deduplicated_name);
-  text(M::scheduling_name);
-  number(M::stack_frame_id);
-  const std::string_view payload = metadata.Message(M::metadata_payload).Bytes(proto::Payload::value);
-  if (!payload.empty()) items.push_back(Str("metadata_payload=", Quoted(payload)));
-  return Str("{", Join(items, " "), "}");
+// ---- Attributes --------------------------------------------------------------------------------------------------
+
+std::string DimLabelsText(const DimLabels& labels) {
+  constexpr int64_t kMostLabels = 64;
+  bool has_text = true;
+  ForEachRow<DimLabels>([&](const ProtoField&, auto member) {
+    const auto fits = [](int64_t at) { return at >= 0 && at < kMostLabels; };
+    const auto& value = labels.*member;
+    if constexpr (std::same_as<decltype(value), const int64_t&>) has_text = has_text && fits(value);
+    else has_text = has_text && value.size() <= 10 && std::ranges::all_of(value, fits);
+  });
+  return has_text ? AttributeText(labels) : "?";
 }
 
 std::string FrontendAttributesText(const WireMessage& attributes) {
@@ -310,6 +212,20 @@ std::string FrontendAttributesText(const WireMessage& attributes) {
   for (const WireMessage& entry : attributes.Messages(proto::FrontendAttributes::map))
     items.push_back(Str(WordText(entry.Bytes(proto::MapEntry::key)), "=", Quoted(entry.Bytes(proto::MapEntry::value))));
   return Str("{", Join(items, ","), "}");
+}
+
+std::string UnquotedValue(std::string_view text) {
+  std::string bytes(text);
+  if (text.starts_with('"')) Unquote(text, bytes);
+  return bytes;
+}
+
+void WriteFrontendAttributes(const FrontendAttributes& attributes, MessageWriter& out) {
+  for (const FrontendEntry& entry : FrontendEntries(attributes.text)) {
+    MessageWriter& one = out.Add(proto::FrontendAttributes::map);
+    one.Bytes(proto::MapEntry::key, entry.name);
+    one.Bytes(proto::MapEntry::value, UnquotedValue(entry.value));
+  }
 }
 
 std::string StatisticsText(const WireMessage& statistics) {
@@ -329,41 +245,47 @@ std::string ResultAccuracyText(const WireMessage& accuracy) {
              ",ulps=", tolerance.Int(T::ulps), "}}");
 }
 
-std::string SparsityText(const WireMessage& sparsity) {
-  std::vector<std::string> sides;
-  for (const auto& [name, field] :
-       {std::pair("lhs", proto::SparsityConfig::lhs), std::pair("rhs", proto::SparsityConfig::rhs)}) {
-    if (!sparsity.Has(field)) continue;
-    using T = proto::TensorSparsityConfig;
-    const WireMessage side = sparsity.Message(field);
-    sides.push_back(Str(name, "={sparsity=", side.Int(T::num_non_zero), "x", side.Int(T::block_size), " dimension=",
-                        side.Int(T::dimension), " stride=", side.Int(T::stride), " idx=", side.Int(T::idx), "}"));
-  }
-  return Str("{", Join(sides, " "), "}");
+// Writes {mode=highest} or {tolerance={atol=0.5,rtol=0,ulps=2}}.
+void WriteResultAccuracy(const ResultAccuracy& accuracy, MessageWriter& out) {
+  using R = proto::ResultAccuracy;
+  const std::string_view text = accuracy.text;
+  const auto value_of = [&](std::string_view key) {
+    const size_t at = text.find(key);
+    if (at == text.npos) return std::string();
+    const size_t begin = at + key.size();
+    return std::string(text.substr(begin, text.find_first_of(",}", begin) - begin));
+  };
+  if (const std::string mode = value_of("mode="); !mode.empty()) return out.Int(R::mode, EnumNumber(R::mode, mode));
+  using T = proto::Tolerance;
+  MessageWriter& tolerance = out.Part(R::tolerance);
+  tolerance.Real(T::atol, std::strtod(value_of("atol=").c_str(), nullptr));
+  tolerance.Real(T::rtol, std::strtod(value_of("rtol=").c_str(), nullptr));
+  int64_t ulps = 0;
+  if (ParseInt(value_of("ulps="), &ulps)) tolerance.Int(T::ulps, ulps);
 }
 
-std::string ReplicaGroupsText(const WireMessage& inst) {
-  using I = proto::HloInstructionProto;
-  if (inst.Has(I::mesh_axes_replica_group_list)) {
-    using M = proto::MeshAxesReplicaGroupListProto;
-    const WireMessage list = inst.Message(I::mesh_axes_replica_group_list);
-    const WireMessage mesh = list.Message(M::mesh);
-    return Str(MeshText(mesh), " {", AxesText(list.Messages(M::axes), mesh), "}");
-  }
-  const WireMessage devices = inst.Message(I::collective_device_list);
-  const WireMessage iota = inst.Has(I::iota_collective_device_list)
-                               ? inst.Message(I::iota_collective_device_list)
-                               : devices.Message(proto::CollectiveDeviceListProto::iota_replica_group_list);
-  using G = proto::IotaReplicaGroupListProto;
-  if (iota.Has(G::num_replica_groups)) {
-    return Str("[", iota.Int(G::num_replica_groups), ",", iota.Int(G::num_devices_per_group),
-               "]<=", IotaText(iota.Ints(G::iota_reshape_dims), iota.Ints(G::iota_transpose_perm)));
-  }
-  std::vector<WireMessage> groups = devices.Messages(proto::CollectiveDeviceListProto::replica_groups);
-  if (groups.empty()) groups = inst.Messages(I::replica_groups);
-  std::vector<std::string> parts;
-  for (const WireMessage& group : groups) parts.push_back(ListText(group.Ints(proto::ReplicaGroup::replica_ids)));
-  return Str("{", Join(parts, ","), "}");
+void WriteParameterReplication(const LeafFlags& flags, MessageWriter& out) {
+  const std::string_view text = flags.text;
+  std::vector<int64_t> leaves;
+  for (const std::string_view leaf : Split(text.substr(1, text.size() - 2), ','))
+    leaves.push_back(Trim(leaf) == "true" ? 1 : 0);
+  out.Ints(proto::ParameterReplication::replicated_at_leaf_buffers, leaves);
+}
+
+void WriteMetadata(const Metadata& metadata, std::string_view own, MessageWriter& out) {
+  const Metadata defaults;
+  ForEachRow<Metadata>([&](const ProtoField& field, auto member) {
+    const auto& value = metadata.*member;
+    if (value == defaults.*member) return;
+    if constexpr (std::same_as<decltype(value), const SchedulingName&>) {
+      if (!value.NameFor(own).empty()) out.Bytes(field, value.NameFor(own));
+    } else if constexpr (std::same_as<decltype(value), const Interned&>) {
+      if (field.kind == ProtoKind::kMessage) out.Part(field).Bytes(proto::Payload::value, value);
+      else out.Bytes(field, value);
+    } else {
+      Save(value, field, out);
+    }
+  });
 }
 
 std::string OriginText(const WireMessage& origin, const WireMessage& shape) {
@@ -381,30 +303,38 @@ std::string OriginText(const WireMessage& origin, const WireMessage& shape) {
 
 std::string StackFramesText(const WireMessage& frames) {
   using F = proto::StackFrameIndexProto;
-  std::string text;
-  const auto section = [&](std::string_view title, const auto& items, auto&& item) {
-    text += Str(text.empty() ? "" : "\n", title, "\n");
-    for (size_t i = 0; i < items.size(); ++i) text += Str(i + 1, " ", item(items[i]), "\n");
-  };
-  const auto fields = [](const WireMessage& message, std::initializer_list<ProtoField> list) {
-    std::vector<std::string> parts;
-    for (const ProtoField& field : list) parts.push_back(Str(field.name, "=", message.Int(field)));
-    return Str("{", Join(parts, " "), "}");
-  };
-  const auto quoted = [](std::string_view name) { return Quoted(name); };
-  section("FileNames", frames.AllBytes(F::file_names), quoted);
-  section("FunctionNames", frames.AllBytes(F::function_names), quoted);
-  section("FileLocations", frames.Messages(F::file_locations), [&](const WireMessage& location) {
-    using L = proto::FileLocation;
-    return fields(location, {L::file_name_id, L::function_name_id, L::line, L::end_line, L::column, L::end_column});
-  });
-  section("StackFrames", frames.Messages(F::stack_frames), [&](const WireMessage& frame) {
-    using S = proto::StackFrame;
-    // The text adds 1 to ids of parents (docs/language.md#stack-frames).
-    return Str("{file_location_id=", frame.Int(S::file_location_id),
-               " parent_frame_id=", frame.Int(S::parent_frame_id) + 1, "}");
-  });
-  return text;
+  StackFrameTables tables;
+  for (const std::string_view name : frames.AllBytes(F::file_names)) tables.file_names.emplace_back(name);
+  for (const std::string_view name : frames.AllBytes(F::function_names)) tables.function_names.emplace_back(name);
+  tables.file_locations = LoadAll<FileLocation>(frames, F::file_locations);
+  tables.stack_frames = LoadAll<StackFrame>(frames, F::stack_frames);
+  for (StackFrame& frame : tables.stack_frames) ++frame.parent_frame_id;  // docs/language.md#stack-frames
+  return ToString(tables);
+}
+
+// Entries are lines such as "1 {line=3 end_line=3}" or "1 \"a.py\"" under the titles of sections.
+void WriteStackFrames(std::string_view tables, MessageWriter& out) {
+  static constexpr std::string_view kTitles[] = {"FileNames", "FunctionNames", "FileLocations", "StackFrames"};
+  const ProtoField* section = nullptr;
+  for (const std::string_view line : Split(tables, '\n')) {
+    const auto title = std::ranges::find(kTitles, line) - kTitles;
+    if (title < std::ssize(kTitles)) section = &FieldsOf(ProtoType::kStackFrameIndexProto)[title];
+    const size_t space = line.find(' ');
+    if (section == nullptr || space == line.npos) continue;
+    const std::string_view entry = line.substr(space + 1);
+    if (section->kind == ProtoKind::kBytes) {
+      out.Bytes(*section, UnquotedValue(entry));
+      continue;
+    }
+    MessageWriter& message = out.Add(*section);
+    for (const std::string_view item : Split(entry.substr(1, entry.size() - 2), ' ')) {
+      const size_t equals = item.find('=');
+      const ProtoField* field = FindField(static_cast<ProtoType>(section->of), item.substr(0, equals));
+      int64_t value = 0;
+      ParseInt(item.substr(equals + 1), &value);
+      message.Int(*field, value - (field->name == proto::StackFrame::parent_frame_id.name ? 1 : 0));
+    }
+  }
 }
 
 }  // namespace hlo

@@ -11,10 +11,12 @@
 #include "ir/text/print_order.h"
 #include "ir/text/printer.h"
 #include "parser/parser.h"
+#include "parser/proto_attributes.h"
+#include "parser/proto_literal.h"
+#include "parser/proto_rows.h"
+#include "parser/proto_values.h"
 #include "parser/read_back.h"
 #include "parser/read_proto.h"
-#include "parser/write_attributes.h"
-#include "parser/write_values.h"
 
 namespace hlo {
 namespace {
@@ -63,20 +65,9 @@ void WriteHeader(const Module& module, MessageWriter& out) {
     program.Bytes(P::parameter_names, parameter->name());
   }
   WriteShape(header.entry_result ? *header.entry_result : module.entry().root().shape(), program.Part(P::result));
-  using A = proto::AliasEntryProto;
-  for (const InputOutputAlias& alias : header.aliases) {
-    MessageWriter& one = out.Part(M::input_output_alias).Add(proto::HloInputOutputAliasProto::entries);
-    one.Ints(A::output_shape_index, alias.output);
-    one.Int(A::parameter_number, alias.parameter);
-    one.Ints(A::parameter_shape_index, alias.parameter_index);
-    one.Int(A::kind, EnumNumber(A::kind, alias.must ? "MUST_ALIAS" : "MAY_ALIAS"));
-  }
-  using D = proto::BufferDonorEntryProto;
-  for (const BufferDonor& donor : header.donors) {
-    MessageWriter& one = out.Part(M::buffer_donor).Add(proto::HloBufferDonorProto::entries);
-    one.Int(D::parameter_number, donor.parameter);
-    one.Ints(D::parameter_shape_index, donor.parameter_index);
-  }
+  if (!header.aliases.empty())
+    SaveAll(header.aliases, proto::HloInputOutputAliasProto::entries, out.Part(M::input_output_alias));
+  if (!header.donors.empty()) SaveAll(header.donors, proto::HloBufferDonorProto::entries, out.Part(M::buffer_donor));
   if (header.replica_count != 1 || header.num_partitions != 1) {
     MessageWriter& devices = out.Part(M::device_assignment);
     devices.Int(proto::DeviceAssignmentProto::replica_count, header.replica_count);

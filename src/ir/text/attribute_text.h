@@ -1,4 +1,4 @@
-// Texts of attribute values that do not depend on PrintOptions.
+// Texts of attribute values, as in a printed instruction.
 #ifndef HLO_IR_TEXT_ATTRIBUTE_TEXT_H_
 #define HLO_IR_TEXT_ATTRIBUTE_TEXT_H_
 
@@ -8,6 +8,7 @@
 
 namespace hlo {
 
+// Values that print alike with all PrintOptions.
 void AppendValue(std::string& out, const SparsePattern& pattern);
 void AppendValue(std::string& out, const OneDimension& dimension);
 void AppendValue(std::string& out, const Window& window);
@@ -18,6 +19,10 @@ void AppendValue(std::string& out, const OperandAliases& aliases);
 void AppendValue(std::string& out, const Shape& shape);
 void AppendValue(std::string& out, const ShapeList& list);
 void AppendValue(std::string& out, const LiteralValue& literal);
+
+// For Window, DimLabels, PaddingConfig, SliceRanges, OperandAliases, ListOfLists, SparsityConfig, BlockScalingConfig.
+template <class T>
+std::string AttributeText(const T& value);
 
 }  // namespace hlo
 

@@ -31,6 +31,11 @@ class Printer {
   void PrintInstruction(const Instruction& inst);
   std::vector<PrintedAttribute> TakeAttributes(const Instruction& inst);
   std::vector<PrintedAttribute> TakeAttributes(const Module& module);
+  template <class T>
+  std::string TakeValue(const T& value) {
+    Value(value);
+    return Take();
+  }
 
  private:
   void Name(std::string_view name) {
@@ -539,6 +544,19 @@ std::string Quoted(std::string_view text) {
   out += '"';
   return out;
 }
+
+template <class T>
+std::string AttributeText(const T& value) {
+  return Printer(PrintOptions()).TakeValue(value);
+}
+template std::string AttributeText(const Window&);
+template std::string AttributeText(const DimLabels&);
+template std::string AttributeText(const PaddingConfig&);
+template std::string AttributeText(const SliceRanges&);
+template std::string AttributeText(const OperandAliases&);
+template std::string AttributeText(const ListOfLists&);
+template std::string AttributeText(const SparsityConfig&);
+template std::string AttributeText(const BlockScalingConfig&);
 
 std::vector<PrintedAttribute> PrintedAttributes(const Instruction& inst, const PrintOptions& options) {
   return Printer(options).TakeAttributes(inst);
