@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <regex>
 #include <thread>
 #include <utility>
@@ -19,300 +20,14 @@
 #include "ir/module.h"
 #include "ir/text/printer.h"
 #include "parser/parser.h"
+#include "tests/module_files.h"
+#include "tests/read_file.h"
 
 namespace hlo::gpu {
 namespace {
 
-struct Case {
-  const char* name;
-  const char* text;  // The text of the fused computation `fused` and of ENTRY.
-};
-
-const Case kCases[] = {
-    {"plain", R"(
-fused {
-  a = f32[5,7] parameter(0)
-  b = f32[7,11] parameter(1)
-  ROOT d = f32[5,11] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-}
-ENTRY main {
-  a = f32[5,7] parameter(0)
-  b = f32[7,11] parameter(1)
-  ROOT f = f32[5,11] fusion(a, b), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
-})"},
-    {"transposed_operands", R"(
-fused {
-  a = f32[7,5] parameter(0)
-  b = f32[11,7] parameter(1)
-  ROOT d = f32[5,11] dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={1}
-}
-ENTRY main {
-  a = f32[7,5] parameter(0)
-  b = f32[11,7] parameter(1)
-  ROOT f = f32[5,11] fusion(a, b), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
-})"},
-    {"batch", R"(
-fused {
-  a = f32[2,3,5,7] parameter(0)
-  b = f32[2,3,7,11] parameter(1)
-  ROOT d = f32[2,3,5,11] dot(a, b), lhs_batch_dims={0,1}, lhs_contracting_dims={3}, rhs_batch_dims={0,1}, rhs_contracting_dims={2}
-}
-ENTRY main {
-  a = f32[2,3,5,7] parameter(0)
-  b = f32[2,3,7,11] parameter(1)
-  ROOT f = f32[2,3,5,11] fusion(a, b), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
-})"},
-    {"several_rows_and_columns", R"(
-fused {
-  a = f32[2,3,7] parameter(0)
-  b = f32[7,4,5] parameter(1)
-  ROOT d = f32[2,3,4,5] dot(a, b), lhs_contracting_dims={2}, rhs_contracting_dims={0}
-}
-ENTRY main {
-  a = f32[2,3,7] parameter(0)
-  b = f32[7,4,5] parameter(1)
-  ROOT f = f32[2,3,4,5] fusion(a, b), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
-})"},
-    {"one_row", R"(
-fused {
-  a = f32[1,7] parameter(0)
-  b = f32[7,11] parameter(1)
-  ROOT d = f32[1,11] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-}
-ENTRY main {
-  a = f32[1,7] parameter(0)
-  b = f32[7,11] parameter(1)
-  ROOT f = f32[1,11] fusion(a, b), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
-})"},
-    {"bias_relu", R"(
-fused {
-  a = f32[5,7] parameter(0)
-  b = f32[7,11] parameter(1)
-  v = f32[11] parameter(2)
-  d = f32[5,11] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  bias = f32[5,11] broadcast(v), dimensions={1}
-  s = f32[5,11] add(d, bias)
-  zero = f32[] constant(0)
-  zeros = f32[5,11] broadcast(zero), dimensions={}
-  ROOT r = f32[5,11] maximum(s, zeros)
-}
-ENTRY main {
-  a = f32[5,7] parameter(0)
-  b = f32[7,11] parameter(1)
-  v = f32[11] parameter(2)
-  ROOT f = f32[5,11] fusion(a, b, v), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
-})"},
-    {"scale_columns_residual", R"(
-fused {
-  a = f32[5,7] parameter(0)
-  b = f32[7,11] parameter(1)
-  v = f32[11] parameter(2)
-  c = f32[5,11] parameter(3)
-  d = f32[5,11] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  half = f32[] constant(0.5)
-  halves = f32[5,11] broadcast(half), dimensions={}
-  h = f32[5,11] multiply(halves, d)
-  columns = f32[5,11] broadcast(v), dimensions={1}
-  s = f32[5,11] subtract(h, columns)
-  ROOT r = f32[5,11] add(c, s)
-}
-ENTRY main {
-  a = f32[5,7] parameter(0)
-  b = f32[7,11] parameter(1)
-  v = f32[11] parameter(2)
-  c = f32[5,11] parameter(3)
-  ROOT f = f32[5,11] fusion(a, b, v, c), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
-})"},
-    {"batch_bias", R"(
-fused {
-  a = f32[3,5,7] parameter(0)
-  b = f32[3,7,11] parameter(1)
-  v = f32[11] parameter(2)
-  d = f32[3,5,11] dot(a, b), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}
-  bias = f32[3,5,11] broadcast(v), dimensions={2}
-  ROOT s = f32[3,5,11] add(d, bias)
-}
-ENTRY main {
-  a = f32[3,5,7] parameter(0)
-  b = f32[3,7,11] parameter(1)
-  v = f32[11] parameter(2)
-  ROOT f = f32[3,5,11] fusion(a, b, v), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
-})"},
-    {"convolution", R"(
-fused {
-  x = f32[2,9,8,3] parameter(0)
-  w = f32[3,3,3,5] parameter(1)
-  ROOT c = f32[2,5,4,5] convolution(x, w), window={size=3x3 stride=2x2 pad=1_1x0_1}, dim_labels=b01f_01io->b01f
-}
-ENTRY main {
-  x = f32[2,9,8,3] parameter(0)
-  w = f32[3,3,3,5] parameter(1)
-  ROOT f = f32[2,5,4,5] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
-})"},
-    {"convolution_epilogue", R"(
-fused {
-  x = f32[1,6,7,16] parameter(0)
-  w = f32[1,1,16,32] parameter(1)
-  scale = f32[32] parameter(2)
-  mean = f32[32] parameter(3)
-  bias = f32[32] parameter(4)
-  side = f32[1,6,7,32] parameter(5)
-  c = f32[1,6,7,32] convolution(x, w), window={size=1x1}, dim_labels=b01f_01io->b01f
-  means = f32[1,6,7,32] broadcast(mean), dimensions={3}
-  centred = f32[1,6,7,32] subtract(c, means)
-  scales = f32[1,6,7,32] broadcast(scale), dimensions={3}
-  scaled = f32[1,6,7,32] multiply(centred, scales)
-  biases = f32[1,6,7,32] broadcast(bias), dimensions={3}
-  shifted = f32[1,6,7,32] add(scaled, biases)
-  both = f32[1,6,7,32] add(shifted, side)
-  zero = f32[] constant(0)
-  zeros = f32[1,6,7,32] broadcast(zero), dimensions={}
-  ROOT r = f32[1,6,7,32] maximum(both, zeros)
-}
-ENTRY main {
-  x = f32[1,6,7,16] parameter(0)
-  w = f32[1,1,16,32] parameter(1)
-  scale = f32[32] parameter(2)
-  mean = f32[32] parameter(3)
-  bias = f32[32] parameter(4)
-  side = f32[1,6,7,32] parameter(5)
-  ROOT f = f32[1,6,7,32] fusion(x, w, scale, mean, bias, side), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
-})"},
-    {"convolution_residual_twice", R"(
-fused {
-  x = f32[2,4,4,16] parameter(0)
-  w = f32[1,1,16,16] parameter(1)
-  c = f32[2,4,4,16] convolution(x, w), window={size=1x1}, dim_labels=b01f_01io->b01f
-  ROOT s = f32[2,4,4,16] add(c, x)
-}
-ENTRY main {
-  x = f32[2,4,4,16] parameter(0)
-  w = f32[1,1,16,16] parameter(1)
-  ROOT f = f32[2,4,4,16] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
-})"},
-    {"convolution_in_place_residual", R"(
-fused {
-  x = f32[1,24,24,16] parameter(0)
-  w = f32[3,3,16,16] parameter(1)
-  y = f32[1,24,24,16] parameter(2)
-  c = f32[1,24,24,16] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
-  ROOT s = f32[1,24,24,16] add(y, c)
-}
-ENTRY main {
-  x = f32[1,24,24,16] parameter(0)
-  w = f32[3,3,16,16] parameter(1)
-  y = f32[1,24,24,16] parameter(2)
-  ROOT f = f32[1,24,24,16] fusion(x, w, y), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
-})"},
-    {"convolution_dilated", R"(
-fused {
-  x = f32[1,9,9,4] parameter(0)
-  w = f32[2,3,4,4] parameter(1)
-  ROOT c = f32[1,9,7,4] convolution(x, w), window={size=2x3 pad=2_0x1_1 rhs_dilate=2x2}, dim_labels=b01f_01io->b01f
-}
-ENTRY main {
-  x = f32[1,9,9,4] parameter(0)
-  w = f32[2,3,4,4] parameter(1)
-  ROOT f = f32[1,9,7,4] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
-})"},
-    {"convolution_groups", R"(
-fused {
-  x = f32[2,6,5,8] parameter(0)
-  w = f32[3,3,4,6] parameter(1)
-  ROOT c = f32[2,4,3,6] convolution(x, w), window={size=3x3}, dim_labels=b01f_01io->b01f, feature_group_count=2
-}
-ENTRY main {
-  x = f32[2,6,5,8] parameter(0)
-  w = f32[3,3,4,6] parameter(1)
-  ROOT f = f32[2,4,3,6] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
-})"},
-    {"convolution_1d", R"(
-fused {
-  x = f32[2,12,4] parameter(0)
-  w = f32[3,4,5] parameter(1)
-  ROOT c = f32[2,10,5] convolution(x, w), window={size=3}, dim_labels=b0f_0io->b0f
-}
-ENTRY main {
-  x = f32[2,12,4] parameter(0)
-  w = f32[3,4,5] parameter(1)
-  ROOT f = f32[2,10,5] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
-})"},
-    {"convolution_channels_first", R"(
-fused {
-  x = f32[2,3,9,8] parameter(0)
-  w = f32[5,3,3,3] parameter(1)
-  ROOT c = f32[2,5,7,6] convolution(x, w), window={size=3x3}, dim_labels=bf01_oi01->bf01
-}
-ENTRY main {
-  x = f32[2,3,9,8] parameter(0)
-  w = f32[5,3,3,3] parameter(1)
-  ROOT f = f32[2,5,7,6] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
-})"},
-    // The product is so large that it has parts for several threads.
-    {"rows_in_parts", R"(
-fused {
-  a = f32[131,128] parameter(0)
-  b = f32[128,160] parameter(1)
-  d = f32[131,160] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  v = f32[160] parameter(2)
-  scale = f32[131,160] broadcast(v), dimensions={1}
-  scaled = f32[131,160] multiply(d, scale)
-  r = f32[131,160] parameter(3)
-  s = f32[131,160] add(scaled, r)
-  zero = f32[] constant(0)
-  zeros = f32[131,160] broadcast(zero), dimensions={}
-  ROOT m = f32[131,160] maximum(s, zeros)
-}
-ENTRY main {
-  a = f32[131,128] parameter(0)
-  b = f32[128,160] parameter(1)
-  v = f32[160] parameter(2)
-  r = f32[131,160] parameter(3)
-  ROOT f = f32[131,160] fusion(a, b, v, r), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
-})"},
-    {"columns_of_the_result_in_parts", R"(
-fused {
-  a = f32[131,128]{0,1} parameter(0)
-  b = f32[128,160] parameter(1)
-  ROOT d = f32[131,160]{0,1} dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-}
-ENTRY main {
-  a = f32[131,128]{0,1} parameter(0)
-  b = f32[128,160] parameter(1)
-  ROOT f = f32[131,160]{0,1} fusion(a, b), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
-})"},
-    {"one_row_in_parts", R"(
-fused {
-  a = f32[1,1000] parameter(0)
-  b = f32[1000,2101] parameter(1)
-  d = f32[1,2101] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  v = f32[1,2101] parameter(2)
-  ROOT s = f32[1,2101] subtract(d, v)
-}
-ENTRY main {
-  a = f32[1,1000] parameter(0)
-  b = f32[1000,2101] parameter(1)
-  v = f32[1,2101] parameter(2)
-  ROOT f = f32[1,2101] fusion(a, b, v), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
-})"},
-    {"batch_in_parts", R"(
-fused {
-  a = f32[5,64,64] parameter(0)
-  b = f32[5,64,64] parameter(1)
-  d = f32[5,64,64] dot(a, b), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}
-  r = f32[5,64,64] parameter(2)
-  ROOT s = f32[5,64,64] add(d, r)
-}
-ENTRY main {
-  a = f32[5,64,64] parameter(0)
-  b = f32[5,64,64] parameter(1)
-  r = f32[5,64,64] parameter(2)
-  ROOT f = f32[5,64,64] fusion(a, b, r), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
-})"},
-};
-
 std::unique_ptr<Module> ParseText(const std::string& text) {
-  auto module = Parse(std::make_shared<SourceText>("test", "HloModule test\n" + text));
+  auto module = Parse(std::make_shared<SourceText>("test", text));
   if (!module) {
     ADD_FAILURE() << Render(module.error(), "test");
     return nullptr;
@@ -333,7 +48,7 @@ std::vector<Literal> SmallIntegers(const Module& module) {
   return arguments;
 }
 
-class Library : public ::testing::TestWithParam<Case> {
+class Library : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     if (const auto version = OneDnnVersion({}); !version) GTEST_SKIP() << version.error().message();
@@ -341,7 +56,7 @@ class Library : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(Library, AgreesWithTheInterpreter) {
-  const auto module = ParseText(GetParam().text);
+  const auto module = ParseText(ReadFile(GetParam()));
   const auto device = OpenHostDevice();
   const std::vector<Literal> arguments = SmallIntegers(*module);
   const auto expected = Interpret(*module, arguments);
@@ -363,7 +78,7 @@ TEST_P(Library, AgreesWithTheInterpreter) {
 }
 
 TEST_P(Library, AgreesWithTheEmittedKernel) {
-  const auto module = ParseText(GetParam().text);
+  const auto module = ParseText(ReadFile(GetParam()));
   const auto device = OpenHostDevice();
   const std::vector<Literal> arguments = SmallIntegers(*module);
   CompileOptions options;
@@ -380,7 +95,7 @@ TEST_P(Library, AgreesWithTheEmittedKernel) {
 
 // The program has two bindings, as with two replicas. They must not share state that a call keeps.
 TEST_P(Library, TwoBindingsOfOneProgramRunConcurrently) {
-  const auto module = ParseText(GetParam().text);
+  const auto module = ParseText(ReadFile(GetParam()));
   const auto device = OpenHostDevice(), other_device = OpenHostDevice();
   const std::vector<Literal> arguments = SmallIntegers(*module);
   const auto expected = Interpret(*module, arguments);
@@ -403,11 +118,14 @@ TEST_P(Library, TwoBindingsOfOneProgramRunConcurrently) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Host, Library, ::testing::ValuesIn(kCases), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Host, Library, ::testing::ValuesIn(ModuleFilesBelow("testdata/libraries")),
+                         [](const auto& info) { return std::filesystem::path(info.param).stem().string(); });
+
+TEST(LibraryCall, AllFilesAreFound) { EXPECT_EQ(ModuleFilesBelow("testdata/libraries").size(), 20u); }
 
 // No library on the host accepts f64, so a kernel replaces the call, with a note.
 TEST(LibraryCall, ACallThatNoLibraryAcceptsIsAKernel) {
-  const auto module = ParseText(R"(
+  const auto module = ParseText(R"(HloModule test
 fused {
   a = f64[5,7] parameter(0)
   b = f64[7,11] parameter(1)
@@ -437,7 +155,7 @@ ENTRY main {
 }
 
 // This product is larger than our own implementation accepts.
-constexpr const char* kLargeProduct = R"(
+constexpr const char* kLargeProduct = R"(HloModule test
 fused {
   a = f32[130,128] parameter(0)
   b = f32[128,144] parameter(1)
@@ -469,7 +187,7 @@ TEST(LibraryCall, LargerProductsUseOneDnn) {
 // Rows, columns and terms are multiples of a tile or leave a remainder, at each instruction set level of this
 // processor. The plan names our own implementation, because others may be faster.
 TEST(LibraryCall, OwnSmallProductsAreCorrectAtTheirEdges) {
-  constexpr std::string_view kProduct = R"(
+  constexpr std::string_view kProduct = R"(HloModule test
 fused {
   a = f32[M,K] parameter(0)
   b = f32[K,N] parameter(1)
@@ -605,7 +323,7 @@ TEST(LibraryCall, ThePlannedAlgorithmIsUsed) {
 
 TEST(LibraryCall, ReluKeepsNaN) {
   if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
-  const auto module = ParseText(kCases[5].text);
+  const auto module = ParseText(ReadFile("testdata/libraries/bias_relu.hlo"));
   const auto device = OpenHostDevice();
   std::vector<Literal> arguments = SmallIntegers(*module);
   arguments[0].mutable_data<float>()[0] = NAN;
@@ -627,7 +345,7 @@ TEST(Doctor, NamesWorkingLibrariesAndAlternatives) {
 
 TEST(LibraryCall, PlantedFaultsChangeTheResult) {
   if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
-  const auto module = ParseText(kCases[0].text);
+  const auto module = ParseText(ReadFile("testdata/libraries/plain.hlo"));
   const auto device = OpenHostDevice();
   const std::vector<Literal> arguments = SmallIntegers(*module);
   const auto expected = Interpret(*module, arguments);

@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "interp/interpreter.h"
 #include "parser/parser.h"
+#include "tests/read_file.h"
 
 namespace hlo {
 namespace {
@@ -39,16 +40,8 @@ TEST(Arguments, PhiloxGivesTheKnownAnswers) {
   EXPECT_EQ(ones.words[1], 0x41c83b0eu);
 }
 
-constexpr const char* kTwoFloats = R"(HloModule m
-ENTRY main {
-  a = f32[70000] parameter(0)
-  b = bf16[3,5]{0,1} parameter(1)
-  c = f32[3,5] convert(b)
-  ROOT t = (f32[70000], f32[3,5]) tuple(a, c)
-})";
-
 TEST(Arguments, DoNotDependOnThreadsLayoutsOrOtherParameters) {
-  const auto module = Parsed(kTwoFloats);
+  const auto module = Parsed(ReadFile("testdata/arguments/two_floats.hlo"));
   const std::vector<Literal> first = Made(*module, {.seed = 7});
   SetThreads(1);
   const std::vector<Literal> again = Made(*module, {.seed = 7});
@@ -68,17 +61,7 @@ TEST(Arguments, DoNotDependOnThreadsLayoutsOrOtherParameters) {
 }
 
 TEST(Arguments, EachIndexComponentIsInItsOwnRange) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  x = f32[4,100] parameter(0)
-  rows = s32[500,1] parameter(1)
-  columns = s32[500,1] parameter(2)
-  both = s32[500,2] parameter(3)
-  i = s32[500,2] concatenate(rows, columns), dimensions={1}
-  g = f32[500] gather(x, i), offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}
-  h = f32[500] gather(x, both), offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={1,0}, index_vector_dim=1, slice_sizes={1,1}
-  ROOT r = f32[500] add(g, h)
-})");
+  const auto module = Parsed(ReadFile("testdata/arguments/each_index_component_is_in_its_own_range.hlo"));
   const std::vector<Literal> args = Made(*module);
   std::set<int64_t> rows, columns;
   for (int64_t i = 0; i < 500; ++i) {
@@ -97,40 +80,7 @@ ENTRY main {
 }
 
 TEST(Arguments, ConstraintsFollowWrappedIndicesLoopsAndLabels) {
-  const auto module = Parsed(R"(HloModule m
-condition {
-  s = (s32[], s32[], f32[9]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  n = s32[] get-tuple-element(s), index=1
-  ROOT go = pred[] compare(i, n), direction=LT
-}
-body {
-  s = (s32[], s32[], f32[9]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  n = s32[] get-tuple-element(s), index=1
-  x = f32[9] get-tuple-element(s), index=2
-  ROOT t = (s32[], s32[], f32[9]) tuple(next, n, x)
-}
-ENTRY main {
-  x = f32[9] parameter(0)
-  n = s32[] parameter(1)
-  at = s32[] parameter(2)
-  labels = s32[40] parameter(3)
-  zero = s32[] constant(0)
-  size = s32[] constant(9)
-  negative = pred[] compare(at, zero), direction=LT
-  wrapped = s32[] add(at, size)
-  start = s32[] select(negative, wrapped, at)
-  slice = f32[3] dynamic-slice(x, start), dynamic_slice_sizes={3}
-  init = (s32[], s32[], f32[9]) tuple(zero, n, x)
-  loop = (s32[], s32[], f32[9]) while(init), condition=condition, body=body
-  iota = s32[40,10] iota(), iota_dimension=1
-  wide = s32[40,10] broadcast(labels), dimensions={0}
-  hot = pred[40,10] compare(wide, iota), direction=EQ
-  ROOT t = (f32[3], (s32[], s32[], f32[9]), pred[40,10]) tuple(slice, loop, hot)
-})");
+  const auto module = Parsed(ReadFile("testdata/arguments/constraints_follow_wrapped_indices_loops_and_labels.hlo"));
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const std::vector<Literal> args = Made(*module, {.seed = seed});
     EXPECT_TRUE(args[1].GetInt(0) >= 0 && args[1].GetInt(0) <= 8) << args[1].GetInt(0);
@@ -142,24 +92,7 @@ ENTRY main {
 // The gather and the comparison with an iota both constrain the labels. The addition, with which JAX wraps negative
 // labels, must not contradict these constraints.
 TEST(Arguments, WrappedIndicesDoNotConflict) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  labels = s32[6] parameter(0)
-  table = f32[10] parameter(1)
-  zero = s32[] constant(0)
-  zeros = s32[6] broadcast(zero), dimensions={}
-  ten = s32[] constant(10)
-  tens = s32[6] broadcast(ten), dimensions={}
-  negative = pred[6] compare(labels, zeros), direction=LT
-  wrapped = s32[6] add(labels, tens)
-  at = s32[6] select(negative, wrapped, labels)
-  ats = s32[6,1] reshape(at)
-  g = f32[6] gather(table, ats), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1}
-  iota = s32[6,10] iota(), iota_dimension=1
-  wide = s32[6,10] broadcast(labels), dimensions={0}
-  hot = pred[6,10] compare(wide, iota), direction=EQ
-  ROOT t = (f32[6], pred[6,10]) tuple(g, hot)
-})");
+  const auto module = Parsed(ReadFile("testdata/arguments/wrapped_indices_do_not_conflict.hlo"));
   const auto made = MakeArgumentsChecked(*module, {});
   ASSERT_TRUE(made.has_value());
   EXPECT_TRUE(made->notes.empty()) << made->notes.front();
@@ -169,22 +102,7 @@ ENTRY main {
 // The operand has 3 x 4 = 12 rows, so twelve unique index pairs name each row once. Both promises, unique and sorted
 // indices, also hold in the profile `edge`.
 TEST(Arguments, PromisesOfIndicesAreKept) {
-  const auto module = Parsed(R"(HloModule m
-add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
-ENTRY main {
-  x = f32[3,4] parameter(0)
-  unique = s32[12,2] parameter(1)
-  sorted = s32[2,20] parameter(2)
-  both = s64[7,1] parameter(3)
-  line = f32[9] parameter(4)
-  u = f32[12] parameter(5)
-  v = f32[20] parameter(6)
-  w = f32[7] parameter(7)
-  a = f32[3,4] scatter(x, unique, u), update_window_dims={}, inserted_window_dims={0,1}, scatter_dims_to_operand_dims={0,1}, index_vector_dim=1, unique_indices=true, to_apply=add
-  b = f32[3,4] scatter(a, sorted, v), update_window_dims={}, inserted_window_dims={0,1}, scatter_dims_to_operand_dims={0,1}, index_vector_dim=0, indices_are_sorted=true, to_apply=add
-  c = f32[9] scatter(line, both, w), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, indices_are_sorted=true, unique_indices=true, to_apply=add
-  ROOT t = (f32[3,4], f32[9]) tuple(b, c)
-})");
+  const auto module = Parsed(ReadFile("testdata/arguments/promises_of_indices_are_kept.hlo"));
   for (const InputProfile profile : {InputProfile::kNormal, InputProfile::kEdge, InputProfile::kFingerprint}) {
     for (uint64_t seed = 0; seed < 5; ++seed) {
       const std::vector<Literal> args = Made(*module, {.seed = seed, .profile = profile});
@@ -211,14 +129,7 @@ ENTRY main {
 }
 
 TEST(Arguments, ANoteNamesIndicesThatCannotBeUnique) {
-  const auto module = Parsed(R"(HloModule m
-set { a = f32[] parameter(0) ROOT b = f32[] parameter(1) }
-ENTRY main {
-  x = f32[3] parameter(0)
-  i = s32[5,1] parameter(1)
-  u = f32[5] parameter(2)
-  ROOT a = f32[3] scatter(x, i, u), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, unique_indices=true, to_apply=set
-})");
+  const auto module = Parsed(ReadFile("testdata/arguments/a_note_names_indices_that_cannot_be_unique.hlo"));
   const auto made = MakeArgumentsChecked(*module, {});
   ASSERT_TRUE(made.has_value());
   ASSERT_EQ(made->notes.size(), 1u);
@@ -226,41 +137,8 @@ ENTRY main {
             "'i' holds 5 indices for an op that relies on unique ones, but only 3 are in range, so some occur twice");
 }
 
-constexpr const char* kSorts = R"(HloModule m
-less { a = f32[] parameter(0) b = f32[] parameter(1) p = s32[] parameter(2) q = s32[] parameter(3) ROOT c = pred[] compare(a, b), direction=LT }
-byte_less { a = s8[] parameter(0) b = s8[] parameter(1) ROOT c = pred[] compare(a, b), direction=LT }
-larger {
-  a = f32[] parameter(0)
-  i = s32[] parameter(1)
-  b = f32[] parameter(2)
-  j = s32[] parameter(3)
-  gt = pred[] compare(a, b), direction=GT
-  ne = pred[] compare(a, a), direction=NE
-  keep = pred[] or(gt, ne)
-  eq = pred[] compare(a, b), direction=EQ
-  lt = pred[] compare(i, j), direction=LT
-  first = pred[] and(eq, lt)
-  keep_index = pred[] or(keep, first)
-  value = f32[] select(keep, a, b)
-  index = s32[] select(keep_index, i, j)
-  ROOT t = (f32[], s32[]) tuple(value, index)
-}
-ENTRY main {
-  keys = f32[40,50] parameter(0)
-  payload = s32[40,50] parameter(1)
-  bytes = s8[200] parameter(2)
-  x = f32[40,50] parameter(3)
-  positions = s32[40,50] parameter(4)
-  low = f32[] parameter(5)
-  nowhere = s32[] parameter(6)
-  sorted = (f32[40,50], s32[40,50]) sort(keys, payload), dimensions={1}, to_apply=less
-  b = s8[200] sort(bytes), dimensions={0}, is_stable=true, to_apply=byte_less
-  best = (f32[40], s32[40]) reduce(x, positions, low, nowhere), dimensions={1}, to_apply=larger
-  ROOT t = ((f32[40,50], s32[40,50]), s8[200], (f32[40], s32[40])) tuple(sorted, b, best)
-})";
-
 TEST(Arguments, SortKeysAreDistinctUnlessTiesAreRequested) {
-  const auto module = Parsed(kSorts);
+  const auto module = Parsed(ReadFile("testdata/arguments/sorts.hlo"));
   const std::vector<Literal> args = Made(*module), ties = Made(*module, {.profile = InputProfile::kTies});
   const auto distinct = [](const Literal& literal) {
     std::set<double> values;
@@ -285,36 +163,10 @@ TEST(Arguments, SortKeysAreDistinctUnlessTiesAreRequested) {
 }
 
 TEST(Arguments, InitialValuesAreIdentitiesOfTheirReducers) {
-  const std::vector<Literal> args = Made(*Parsed(kSorts), {.seed = 3});
+  const std::vector<Literal> args = Made(*Parsed(ReadFile("testdata/arguments/sorts.hlo")), {.seed = 3});
   EXPECT_EQ(args[5].GetDouble(0), -std::numeric_limits<double>::infinity());
   EXPECT_EQ(args[6].GetInt(0), 0);
-  const auto module = Parsed(R"(HloModule m
-both {
-  a = s32[] parameter(0)
-  b = u8[] parameter(1)
-  c = s32[] parameter(2)
-  d = u8[] parameter(3)
-  e = s32[] minimum(c, a)
-  f = u8[] and(b, d)
-  ROOT t = (s32[], u8[]) tuple(e, f)
-}
-add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
-other { a = f32[] parameter(0) b = f32[] parameter(1) c = f32[] subtract(a, b) ROOT d = f32[] abs(c) }
-ge { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = pred[] compare(a, b), direction=GE }
-ENTRY main {
-  x = s32[4] parameter(0)
-  y = u8[4] parameter(1)
-  i = s32[] parameter(2)
-  j = u8[] parameter(3)
-  z = f32[4] parameter(4)
-  k = f32[] parameter(5)
-  l = f32[] parameter(6)
-  m = f32[2] parameter(7)
-  r = (s32[], u8[]) reduce(x, y, i, j), dimensions={0}, to_apply=both
-  s = f32[] reduce(z, l), dimensions={0}, to_apply=other
-  t = f32[4] select-and-scatter(z, m, k), window={size=2 stride=2}, select=ge, scatter=add
-  ROOT u = ((s32[], u8[]), f32[], f32[4]) tuple(r, s, t)
-})");
+  const auto module = Parsed(ReadFile("testdata/arguments/initial_values_are_identities_of_their_reducers.hlo"));
   const std::vector<Literal> inits = Made(*module, {.seed = 1});
   EXPECT_EQ(inits[2].GetInt(0), std::numeric_limits<int32_t>::max());
   EXPECT_EQ(inits[3].GetInt(0), 255);
@@ -323,14 +175,7 @@ ENTRY main {
 }
 
 TEST(Arguments, SelectorsIncludeOutOfRangeBranches) {
-  const auto module = Parsed(R"(HloModule m
-b0 { ROOT x = f32[] parameter(0) }
-b1 { x = f32[] parameter(0) ROOT y = f32[] negate(x) }
-ENTRY main {
-  i = s32[] parameter(0)
-  x = f32[] parameter(1)
-  ROOT c = f32[] conditional(i, x, x), branch_computations={b0, b1}
-})");
+  const auto module = Parsed(ReadFile("testdata/arguments/selectors_include_out_of_range_branches.hlo"));
   for (const InputProfile profile : {InputProfile::kNormal, InputProfile::kLong}) {
     std::set<int64_t> seen;
     for (uint64_t seed = 0; seed < 60; ++seed)
@@ -340,12 +185,7 @@ ENTRY main {
 }
 
 TEST(Arguments, SliceStartsAreOftenAtEitherEnd) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  x = f32[1000] parameter(0)
-  i = s32[] parameter(1)
-  ROOT s = f32[10] dynamic-slice(x, i), dynamic_slice_sizes={10}
-})");
+  const auto module = Parsed(ReadFile("testdata/arguments/slice_starts_are_often_at_either_end.hlo"));
   int low = 0, high = 0, between = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const int64_t i = Made(*module, {.seed = seed})[1].GetInt(0);
@@ -356,15 +196,7 @@ ENTRY main {
 }
 
 TEST(Arguments, LongLoopsRunUpToAThousandTimes) {
-  const auto module = Parsed(R"(HloModule m
-condition { s = (s32[], s32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] get-tuple-element(s), index=1 ROOT c = pred[] compare(i, n), direction=LT }
-body { s = (s32[], s32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] get-tuple-element(s), index=1 one = s32[] constant(1) j = s32[] add(i, one) ROOT t = (s32[], s32[]) tuple(j, n) }
-ENTRY main {
-  n = s32[] parameter(0)
-  zero = s32[] constant(0)
-  s = (s32[], s32[]) tuple(zero, n)
-  ROOT w = (s32[], s32[]) while(s), condition=condition, body=body
-})");
+  const auto module = Parsed(ReadFile("testdata/arguments/long_loops_run_up_to_a_thousand_times.hlo"));
   int64_t longest = 0;
   for (uint64_t seed = 0; seed < 30; ++seed) {
     const int64_t n = Made(*module, {.seed = seed, .profile = InputProfile::kLong})[0].GetInt(0);
@@ -376,21 +208,7 @@ ENTRY main {
 
 // The profile `cancel` draws 100 terms of size 1 as pairs whose sum is about 2^-10 of a term.
 TEST(Arguments, CancellingSumsAreFarSmallerThanTheirTerms) {
-  const auto module = Parsed(R"(HloModule m
-add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
-ENTRY main {
-  x = f32[100,8] parameter(0)
-  y = f32[8,100] parameter(1)
-  z = f32[3,100] parameter(2)
-  p = f32[100,8] parameter(3)
-  q = f32[100,8] parameter(4)
-  zero = f32[] constant(0)
-  sums = f32[8] reduce(x, zero), dimensions={0}, to_apply=add
-  dots = f32[8,3] dot(y, z), lhs_contracting_dims={1}, rhs_contracting_dims={1}
-  pq = f32[100,8] multiply(p, q)
-  products = f32[8] reduce(pq, zero), dimensions={0}, to_apply=add
-  ROOT t = (f32[8], f32[8,3], f32[8]) tuple(sums, dots, products)
-})");
+  const auto module = Parsed(ReadFile("testdata/arguments/cancelling_sums_are_far_smaller_than_their_terms.hlo"));
   for (const InputProfile profile : {InputProfile::kCancel, InputProfile::kNormal}) {
     const std::vector<Literal> args = Made(*module, {.profile = profile});
     const auto result = Interpret(*module, args);
@@ -406,19 +224,7 @@ ENTRY main {
 }
 
 TEST(Arguments, DomainsOfFunctionsAreKept) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  a = f32[300] parameter(0)
-  b = f32[300] parameter(1)
-  c = f32[300] parameter(2)
-  i = s32[300] parameter(3)
-  n = s32[300] parameter(4)
-  x = f32[300] log-plus-one(a)
-  y = f32[300] atanh(b)
-  z = f32[300] acosh(c)
-  q = s32[300] divide(n, i)
-  ROOT t = (f32[300], f32[300], f32[300], s32[300]) tuple(x, y, z, q)
-})");
+  const auto module = Parsed(ReadFile("testdata/arguments/domains_of_functions_are_kept.hlo"));
   const std::vector<Literal> args = Made(*module);
   bool negative = false;
   for (int64_t i = 0; i < 300; ++i) {
@@ -454,25 +260,7 @@ TEST(Arguments, EveryLeafOfALargeTupleIsConstrained) {
 }
 
 TEST(Arguments, DivisorsAndRootsArePositive) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  x = f32[200] parameter(0)
-  variance = f32[200] parameter(1)
-  moment = f32[200] parameter(2)
-  e = f32[] constant(1e-5)
-  es = f32[200] broadcast(e), dimensions={}
-  v = f32[200] add(variance, es)
-  r = f32[200] rsqrt(v)
-  y = f32[200] multiply(x, r)
-  b = f32[] constant(0.9)
-  bs = f32[200] broadcast(b), dimensions={}
-  m = f32[200] multiply(moment, bs)
-  xx = f32[200] multiply(x, x)
-  mm = f32[200] add(m, xx)
-  s = f32[200] sqrt(mm)
-  d = f32[200] add(s, es)
-  ROOT z = f32[200] divide(y, d)
-})");
+  const auto module = Parsed(ReadFile("testdata/arguments/divisors_and_roots_are_positive.hlo"));
   const std::vector<Literal> args = Made(*module);
   bool negative = false;
   for (int64_t i = 0; i < 200; ++i) {
@@ -484,12 +272,7 @@ ENTRY main {
 }
 
 TEST(Arguments, WeightsOfLongSumsAreScaled) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  x = f32[2,300] parameter(0)
-  w = f32[300,4] parameter(1)
-  ROOT y = f32[2,4] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-})");
+  const auto module = Parsed(ReadFile("testdata/arguments/weights_of_long_sums_are_scaled.hlo"));
   const std::vector<Literal> args = Made(*module);
   double largest = 0;
   for (const float x : args[1].data<float>()) largest = std::max<double>(largest, std::fabs(x));
@@ -497,14 +280,7 @@ ENTRY main {
 }
 
 TEST(Arguments, ChecksAndTightensUntilResultsAreFinite) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  x = f32[100] parameter(0)
-  c = f32[] constant(300)
-  cs = f32[100] broadcast(c), dimensions={}
-  y = f32[100] multiply(x, cs)
-  ROOT e = f32[100] exponential(y)
-})");
+  const auto module = Parsed(ReadFile("testdata/arguments/checks_and_tightens_until_results_are_finite.hlo"));
   ArgumentOptions options;
   options.interpret = [&](std::span<const Literal> args) { return Interpret(*module, args); };
   const auto made = MakeArgumentsChecked(*module, options);
@@ -516,7 +292,7 @@ ENTRY main {
 }
 
 TEST(Arguments, SpecsNameParametersByNumberOrName) {
-  const auto module = Parsed(kTwoFloats);
+  const auto module = Parsed(ReadFile("testdata/arguments/two_floats.hlo"));
   ArgumentOptions options;
   options.specs = {{"0", "iota"}, {"b", "uniform(2,3)"}};
   const std::vector<Literal> args = Made(*module, options);
@@ -575,14 +351,8 @@ TEST(Arguments, WideReachesBothEndsOfTheType) {
 // bf16 represents all integers up to 256, so the first 512 elements, with both signs, are distinct. The next 512 have
 // the same values in another order.
 TEST(Arguments, FingerprintsRepeatOnlyIfTheTypeHasTooFewValues) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  a = bf16[200] parameter(0)
-  b = bf16[1024] parameter(1)
-  c = s8[256] parameter(2)
-  d = f32[9] parameter(3)
-  ROOT t = (bf16[200], bf16[1024], s8[256], f32[9]) tuple(a, b, c, d)
-})");
+  const auto module =
+      Parsed(ReadFile("testdata/arguments/fingerprints_repeat_only_if_the_type_has_too_few_values.hlo"));
   const std::vector<Literal> args = Made(*module, {.profile = InputProfile::kFingerprint});
   const auto distinct = [](const Literal& literal, int64_t from, int64_t to) {
     std::set<double> values;
@@ -604,13 +374,7 @@ ENTRY main {
 }
 
 TEST(Arguments, ExactIntegersAreNotZeroAndKeepTheirBound) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  a = s32[500] parameter(0)
-  b = f32[500] parameter(1)
-  c = u8[500] parameter(2)
-  ROOT t = (s32[500], f32[500], u8[500]) tuple(a, b, c)
-})");
+  const auto module = Parsed(ReadFile("testdata/arguments/exact_integers_are_not_zero_and_keep_their_bound.hlo"));
   for (const int64_t bound : {int64_t{8}, int64_t{1}}) {
     for (const Literal& arg : Made(*module, {.profile = InputProfile::kExact, .exact_bound = bound})) {
       std::set<double> seen;

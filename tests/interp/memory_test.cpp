@@ -11,6 +11,7 @@
 #include "interp/interpreter.h"
 #include "ir/literal_memory.h"
 #include "tests/interp/values.h"
+#include "tests/read_file.h"
 
 namespace hlo {
 namespace {
@@ -34,8 +35,7 @@ Result<Measured> Measure(const Module& module, const std::vector<Literal>& args)
 // A module with the number of values, in units of kUnit bytes, that are live at its peak. The numbers were worked out
 // by hand.
 struct Example {
-  const char* name;
-  const char* text;
+  const char* file;  // In testdata/memory.
   double values;
 };
 constexpr int64_t kUnit = 48 * 48 * 4;
@@ -48,276 +48,53 @@ constexpr double kSmall = 0.05;
 constexpr double kOfDot = 3;
 
 const Example kExamples[] = {
-    {"ChainInPlace", R"(HloModule m
-ENTRY main {
-  i = f32[48,48] iota(), iota_dimension=0
-  a = f32[48,48] negate(i)
-  b = f32[48,48] sine(a)
-  c = f32[48,48] add(b, b)
-  ROOT d = f32[48,48] negate(c)
-})",
+    {"chain_in_place",
      // add(b, b) uses its operand twice, so it does not overwrite it.
      2},
-    {"ChainOfProducts", R"(HloModule m
-ENTRY main {
-  x = f32[48,48] parameter(0)
-  a = f32[48,48] transpose(x), dimensions={1,0}
-  b = f32[48,48] transpose(a), dimensions={1,0}
-  c = f32[48,48] transpose(b), dimensions={1,0}
-  ROOT d = f32[48,48] transpose(c), dimensions={1,0}
-})",
-     3},
-    {"KeptUntilTheEnd", R"(HloModule m
-ENTRY main {
-  x = f32[48,48] parameter(0)
-  a = f32[48,48] transpose(x), dimensions={1,0}
-  b = f32[48,48] transpose(a), dimensions={1,0}
-  c = f32[48,48] transpose(b), dimensions={1,0}
-  d = f32[48,48] transpose(c), dimensions={1,0}
-  ROOT e = f32[48,48] add(a, d)
-})",
+    {"chain_of_products", 3},
+    {"kept_until_the_end",
      // Live are x, a, and two neighbours of the chain.
      4},
-    {"TupleTakenApart", R"(HloModule m
-ENTRY main {
-  x = f32[48,48] parameter(0)
-  a = f32[48,48] transpose(x), dimensions={1,0}
-  b = f32[48,48] negate(x)
-  pair = (f32[48,48], f32[48,48]) tuple(a, b)
-  held = (f32[48,48], f32[48,48]) opt-barrier(pair)
-  first = f32[48,48] get-tuple-element(held), index=0
-  c = f32[48,48] transpose(first), dimensions={1,0}
-  d = f32[48,48] transpose(c), dimensions={1,0}
-  second = f32[48,48] get-tuple-element(held), index=1
-  ROOT e = f32[48,48] subtract(d, second)
-})",
+    {"tuple_taken_apart",
      // Live are x, b and two values of the chain. `first` is freed when c exists.
      4},
-    {"LoopOfOneParameter", R"(HloModule m
-more {
-  s = (s32[], f32[48,48]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  n = s32[] constant(3)
-  ROOT r = pred[] compare(i, n), direction=LT
-}
-body {
-  s = (s32[], f32[48,48]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  v = f32[48,48] get-tuple-element(s), index=1
-  a = f32[48,48] transpose(v), dimensions={1,0}
-  b = f32[48,48] dot(v, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  ROOT r = (s32[], f32[48,48]) tuple(next, b)
-}
-ENTRY main {
-  x = f32[48,48] parameter(0)
-  zero = s32[] constant(0)
-  init = (s32[], f32[48,48]) tuple(zero, x)
-  ROOT loop = (s32[], f32[48,48]) while(init), condition=more, body=body
-})",
+    {"loop_of_one_parameter",
      // Live are x, which belongs to the caller, v, which is another array from the second trip on, a, b, and the memory
      // of the product.
      4 + kOfDot},
-    {"LoopHandsOnTheWeights", R"(HloModule m
-more {
-  s = (s32[], f32[48,48], f32[48,48]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  n = s32[] constant(3)
-  ROOT r = pred[] compare(i, n), direction=LT
-}
-body {
-  s = (s32[], f32[48,48], f32[48,48]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  w = f32[48,48] get-tuple-element(s), index=1
-  v = f32[48,48] get-tuple-element(s), index=2
-  a = f32[48,48] dot(v, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  ROOT r = (s32[], f32[48,48], f32[48,48]) tuple(next, w, a)
-}
-ENTRY main {
-  w = f32[48,48] parameter(0)
-  v = f32[48,48] iota(), iota_dimension=0
-  zero = s32[] constant(0)
-  init = (s32[], f32[48,48], f32[48,48]) tuple(zero, w, v)
-  loop = (s32[], f32[48,48], f32[48,48]) while(init), condition=more, body=body
-  last = f32[48,48] get-tuple-element(loop), index=2
-  ROOT r = f32[48,48] transpose(last), dimensions={1,0}
-})",
-     3 + kOfDot},
-    {"LoopWritesInPlace", R"(HloModule m
-more {
-  s = (s32[], f32[48,48]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  n = s32[] constant(3)
-  ROOT r = pred[] compare(i, n), direction=LT
-}
-body {
-  s = (s32[], f32[48,48]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  zero = s32[] constant(0)
-  row = f32[1,48] iota(), iota_dimension=1
-  v = f32[48,48] get-tuple-element(s), index=1
-  written = f32[48,48] dynamic-update-slice(v, row, i, zero)
-  ROOT r = (s32[], f32[48,48]) tuple(next, written)
-}
-ENTRY main {
-  x = f32[48,48] parameter(0)
-  zero = s32[] constant(0)
-  init = (s32[], f32[48,48]) tuple(zero, x)
-  ROOT loop = (s32[], f32[48,48]) while(init), condition=more, body=body
-})",
+    {"loop_hands_on_the_weights", 3 + kOfDot},
+    {"loop_writes_in_place",
      // Live are x and the updated array.
      2},
-    {"LoopTakesWhatDies", R"(HloModule m
-more {
-  v = f32[48,48] parameter(0)
-  corner = f32[1,1] slice(v), slice={[0:1], [0:1]}
-  one = f32[] reshape(corner)
-  n = f32[] constant(100)
-  ROOT r = pred[] compare(one, n), direction=LT
-}
-body {
-  v = f32[48,48] parameter(0)
-  a = f32[48,48] transpose(v), dimensions={1,0}
-  b = f32[48,48] transpose(a), dimensions={1,0}
-  c = f32[48,48] constant({...})
-  ROOT r = f32[48,48] add(b, c)
-}
-ENTRY main {
-  one = f32[] constant(1)
-  x = f32[48,48] broadcast(one), dimensions={}
-  ROOT loop = f32[48,48] while(x), condition=more, body=body
-})",
-     2},
-    {"Conditional", R"(HloModule m
-light {
-  v = (f32[48,48], f32[48,48]) parameter(0)
-  x = f32[48,48] get-tuple-element(v), index=0
-  w = f32[48,48] get-tuple-element(v), index=1
-  a = f32[48,48] negate(x)
-  ROOT r = (f32[48,48], f32[48,48]) tuple(a, w)
-}
-heavy {
-  v = (f32[48,48], f32[48,48]) parameter(0)
-  x = f32[48,48] get-tuple-element(v), index=0
-  w = f32[48,48] get-tuple-element(v), index=1
-  a = f32[48,48] transpose(x), dimensions={1,0}
-  b = f32[48,48] dot(x, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  c = f32[48,48] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  ROOT r = (f32[48,48], f32[48,48]) tuple(c, w)
-}
-ENTRY main {
-  x = f32[48,48] parameter(0)
-  w = f32[48,48] parameter(1)
-  which = s32[] constant(1)
-  pair = (f32[48,48], f32[48,48]) tuple(x, w)
-  ROOT r = (f32[48,48], f32[48,48]) conditional(which, pair, pair), branch_computations={light, heavy}
-})",
+    {"loop_takes_what_dies", 2},
+    {"conditional",
      // Live are x and w, which belong to the caller, and a, b and c. Both branches return w.
      5 + kOfDot},
-    {"Fusion", R"(HloModule m
-fused {
-  x = f32[48,48] parameter(0)
-  y = f32[48,48] parameter(1)
-  a = f32[48,48] transpose(x), dimensions={1,0}
-  b = f32[48,48] transpose(a), dimensions={1,0}
-  ROOT c = f32[48,48] add(b, y)
-}
-ENTRY main {
-  x = f32[48,48] iota(), iota_dimension=0
-  y = f32[48,48] iota(), iota_dimension=1
-  ROOT r = f32[48,48] fusion(x, y), kind=kLoop, calls=fused
-})",
+    {"fusion",
      // Live are y and two neighbours of the chain. An operand of the fusion is freed after its last use there.
      3},
-    {"FusionOfWhatIsKept", R"(HloModule m
-fused {
-  x = f32[48,48] parameter(0)
-  a = f32[48,48] transpose(x), dimensions={1,0}
-  b = f32[48,48] transpose(a), dimensions={1,0}
-  ROOT c = f32[48,48] transpose(b), dimensions={1,0}
-}
-ENTRY main {
-  x = f32[48,48] iota(), iota_dimension=0
-  f = f32[48,48] fusion(x), kind=kLoop, calls=fused
-  ROOT r = f32[48,48] subtract(x, f)
-})",
-     3},
-    {"Async", R"(HloModule m
-wrapped {
-  x = f32[48,48] parameter(0)
-  ROOT a = f32[48,48] transpose(x), dimensions={1,0}
-}
-ENTRY main {
-  x = f32[48,48] parameter(0)
-  start = ((f32[48,48]), f32[48,48], u32[]) async-start(x), calls=wrapped
-  done = f32[48,48] async-done(start)
-  ROOT r = f32[48,48] transpose(done), dimensions={1,0}
-})",
+    {"fusion_of_what_is_kept", 3},
+    {"async",
      // Live are x, r, and the array of `done`, which is also part of the value of `start`.
      3},
-    {"DotOfFloats", R"(HloModule m
-ENTRY main {
-  x = f32[48,48] parameter(0)
-  y = f32[48,48] parameter(1)
-  ROOT r = f32[48,48] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-})",
-     3 + kOfDot},
-    {"DotOfHalves", R"(HloModule m
-ENTRY main {
-  x = bf16[48,48] parameter(0)
-  y = bf16[48,48] parameter(1)
-  ROOT r = bf16[48,48] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-})",
+    {"dot_of_floats", 3 + kOfDot},
+    {"dot_of_halves",
      // Each of the three arrays exists in its own type and in f32.
      1.5 + 3 + kOfDot},
-    {"DotOfHalvesToFloats", R"(HloModule m
-ENTRY main {
-  x = f16[48,48] parameter(0)
-  y = f16[48,48] parameter(1)
-  ROOT r = f32[48,48] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
-})",
+    {"dot_of_halves_to_floats",
      // x is transposed before it is converted to f32.
      1 + 1 + 2 + kOfDot},
-    {"ConvolutionOfHalves", R"(HloModule m
-ENTRY main {
-  x = bf16[1,48,48] parameter(0)
-  y = bf16[1,48,48] parameter(1)
-  ROOT r = bf16[1,48,48] convolution(x, y), window={size=1}, dim_labels=b0f_0io->b0f
-})",
-     1.5 + 3 + kOfDot},
-    {"ConvolutionInAnotherOrder", R"(HloModule m
-ENTRY main {
-  x = bf16[1,48,48] parameter(0)
-  y = bf16[1,48,48] parameter(1)
-  ROOT r = bf16[1,48,48] convolution(x, y), window={size=1 rhs_reversal=1}, dim_labels=bf0_0oi->bf0
-})",
+    {"convolution_of_halves", 1.5 + 3 + kOfDot},
+    {"convolution_in_another_order",
      // Both operands are transposed first.
      1.5 + 1 + 3 + kOfDot},
-    {"Cholesky", R"(HloModule m
-ENTRY main {
-  x = f16[48,48] parameter(0)
-  ROOT r = f16[48,48] cholesky(x), lower=true
-})",
+    {"cholesky",
      // The operand, and two f32 arrays: the converted operand and the work space.
      1 + 2},
-    {"RandomBits", R"(HloModule m
-ENTRY main {
-  key = u64[2] parameter(0)
-  r = (u64[2], u8[96,96]) rng-bit-generator(key), algorithm=rng_three_fry
-  ROOT bits = u8[96,96] get-tuple-element(r), index=1
-})",
+    {"random_bits",
      // The generator makes 8 bytes for each byte of the result.
      1 + 8},
-    {"Fft", R"(HloModule m
-ENTRY main {
-  x = c64[1152] parameter(0)
-  ROOT r = c64[1152] fft(x), fft_type=FFT, fft_length={1152}
-})",
+    {"fft",
      // In c128 these are live: the operand, the transformed line, the roots of unity, and the line before and after the
      // transform. The result does not exist yet.
      1 + 10},
@@ -326,7 +103,7 @@ ENTRY main {
 class Planned : public testing::TestWithParam<Example> {};
 
 TEST_P(Planned, PeakIsTheLiveMemory) {
-  std::string text = GetParam().text;
+  std::string text = ReadFile(Str("testdata/memory/", GetParam().file, ".hlo"));
   if (const size_t at = text.find("constant({...})"); at != std::string::npos) {
     // A constant belongs to the module and takes no memory of the run.
     std::string row = "{1", rows;
@@ -346,7 +123,7 @@ TEST_P(Planned, PeakIsTheLiveMemory) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Planned, testing::ValuesIn(kExamples),
-                         [](const auto& param) { return std::string(param.param.name); });
+                         [](const auto& param) { return std::string(param.param.file); });
 
 // The plan of a program may exceed the peak, if a loop has one trip or a branch is not taken.
 TEST(PlannedPeak, HoldsForModels) {

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "tests/interp/values.h"
+#include "tests/read_file.h"
 
 namespace hlo {
 namespace {
@@ -45,33 +46,8 @@ TEST(Interpreter, CallsNestDeepWithoutStack) {
   EXPECT_NE(limited.error().message().find("--max_depth"), std::string::npos);
 }
 
-constexpr const char* kCounting = R"(HloModule counting
-condition {
-  s = (s32[], f32[2,3]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  n = s32[] constant(5)
-  ROOT less = pred[] compare(i, n), direction=LT
-}
-body {
-  s = (s32[], f32[2,3]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  x = f32[2,3] get-tuple-element(s), index=1
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  y = f32[2,3] add(x, x)
-  ROOT t = (s32[], f32[2,3]) tuple(next, y)
-}
-ENTRY main {
-  zero = s32[] constant(0)
-  x = f32[2,3] parameter(0)
-  start = (s32[], f32[2,3]) tuple(zero, x)
-  loop = (s32[], f32[2,3]) while(start), condition=condition, body=body
-  y = f32[2,3] get-tuple-element(loop), index=1
-  ROOT both = (f32[2,3], f32[2,3]) tuple(x, y)
-})";
-
 TEST(Interpreter, LoopsStopAtTheLimitAndCallTheObserver) {
-  const auto module = ParseText(kCounting);
+  const auto module = ParseText(ReadFile("testdata/ops/counting.hlo"));
   const std::vector<Literal> args = {Values(PrimitiveType::kF32, {2, 3}, {1, 2, 3, 4, 5, 6})};
   InterpretOptions options;
   std::vector<int64_t> iterations;
@@ -96,13 +72,7 @@ TEST(Interpreter, LoopsStopAtTheLimitAndCallTheObserver) {
 }
 
 TEST(Interpreter, ObserversSeeEveryValueAndMayReplaceIt) {
-  const auto module = ParseText(R"(HloModule given
-ENTRY main {
-  x = f32[3] parameter(0)
-  costly = f32[3] exponential(x)
-  half = f32[3] negate(costly)
-  ROOT sum = f32[3] add(half, x)
-})");
+  const auto module = ParseText(ReadFile("testdata/ops/observers_see_every_value_and_may_replace_it.hlo"));
   const std::vector<Literal> args = {Values(PrimitiveType::kF32, {3}, {1, 2, 3})};
   const Literal instead = Values(PrimitiveType::kF32, {3}, {10, 20, 30});
   std::vector<std::string> seen;
@@ -117,11 +87,7 @@ ENTRY main {
 }
 
 TEST(Interpreter, RejectsArraysBeyondTheMemoryLimitBeforeItRuns) {
-  const auto module = ParseText(R"(HloModule huge
-ENTRY main {
-  big = f32[1000000000000] iota(), iota_dimension=0
-  ROOT first = f32[1] slice(big), slice={[0:1]}
-})");
+  const auto module = ParseText(ReadFile("testdata/ops/rejects_arrays_beyond_the_memory_limit_before_it_runs.hlo"));
   InterpretOptions options;
   options.memory_limit = int64_t{1} << 30;
   const auto result = Interpret(*module, {}, options);
@@ -132,14 +98,7 @@ ENTRY main {
 }
 
 TEST(Interpreter, PlansThePeakFromLastUses) {
-  const auto module = ParseText(R"(HloModule chain
-ENTRY main {
-  x = f32[256] parameter(0)
-  a = f32[256] negate(x)
-  b = f32[256] negate(a)
-  c = f32[256] negate(b)
-  ROOT d = f32[256] negate(c)
-})");
+  const auto module = ParseText(ReadFile("testdata/ops/plans_the_peak_from_last_uses.hlo"));
   // The argument stays, and the chain overwrites its own values.
   EXPECT_EQ(PeakBytes(module->entry()), 2 * 1024);
 }
@@ -153,11 +112,7 @@ TEST(Interpreter, RejectsArgumentsOfOtherShapes) {
 }
 
 TEST(Interpreter, NamesUnsupportedCalls) {
-  const auto module = ParseText(R"(HloModule m
-ENTRY main {
-  x = f32[2,3] parameter(0)
-  ROOT y = f32[2,3] custom-call(x), custom_call_target="mystery"
-})");
+  const auto module = ParseText(ReadFile("testdata/ops/names_unsupported_calls.hlo"));
   const auto result = Interpret(*module, std::vector<Literal>{Literal(Shape(PrimitiveType::kF32, {2, 3}))});
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().exit, ExitCode::kUnsupported);
@@ -166,7 +121,7 @@ ENTRY main {
 }
 
 TEST(Interpreter, EvaluatesOneInstruction) {
-  const auto module = ParseText(kCounting);
+  const auto module = ParseText(ReadFile("testdata/ops/counting.hlo"));
   const Computation& main = module->entry();
   const Instruction* loop = nullptr;
   for (const Instruction* inst : main.Instructions()) {
@@ -181,32 +136,7 @@ TEST(Interpreter, EvaluatesOneInstruction) {
 
 TEST(Interpreter, UpdatesOfALoopAreInPlaceAndShared) {
   // y keeps the array of the previous trip, so the update must not overwrite it.
-  const auto module = ParseText(R"(HloModule history
-condition {
-  s = (s32[], s32[4], s32[4]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  n = s32[] constant(3)
-  ROOT less = pred[] compare(i, n), direction=LT
-}
-body {
-  s = (s32[], s32[4], s32[4]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  x = s32[4] get-tuple-element(s), index=1
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  update = s32[1] reshape(next)
-  y = s32[4] dynamic-update-slice(x, update, i)
-  ROOT t = (s32[], s32[4], s32[4]) tuple(next, y, x)
-}
-ENTRY main {
-  zero = s32[] constant(0)
-  x = s32[4] constant({7, 7, 7, 7})
-  start = (s32[], s32[4], s32[4]) tuple(zero, x, x)
-  loop = (s32[], s32[4], s32[4]) while(start), condition=condition, body=body
-  new = s32[4] get-tuple-element(loop), index=1
-  old = s32[4] get-tuple-element(loop), index=2
-  ROOT all = (s32[4], s32[4], s32[4]) tuple(new, old, x)
-})");
+  const auto module = ParseText(ReadFile("testdata/ops/updates_of_a_loop_are_in_place_and_shared.hlo"));
   const auto result = Interpret(*module, {});
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(Doubles(result->elements()[0]), (std::vector<double>{1, 2, 3, 7}));
@@ -216,33 +146,7 @@ ENTRY main {
 
 TEST(Interpreter, ScalarComputationsMayContainLoops) {
   // `triangle` has not only elementwise ops, so it is interpreted for each element.
-  const auto module = ParseText(R"(HloModule map
-condition {
-  s = (s32[], s32[]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  zero = s32[] constant(0)
-  ROOT more = pred[] compare(i, zero), direction=GT
-}
-body {
-  s = (s32[], s32[]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  sum = s32[] get-tuple-element(s), index=1
-  one = s32[] constant(1)
-  next = s32[] subtract(i, one)
-  more = s32[] add(sum, i)
-  ROOT t = (s32[], s32[]) tuple(next, more)
-}
-triangle {
-  n = s32[] parameter(0)
-  zero = s32[] constant(0)
-  start = (s32[], s32[]) tuple(n, zero)
-  loop = (s32[], s32[]) while(start), condition=condition, body=body
-  ROOT sum = s32[] get-tuple-element(loop), index=1
-}
-ENTRY main {
-  x = s32[4] constant({0, 1, 4, 10})
-  ROOT y = s32[4] map(x), dimensions={0}, to_apply=triangle
-})");
+  const auto module = ParseText(ReadFile("testdata/ops/scalar_computations_may_contain_loops.hlo"));
   const auto result = Interpret(*module, {});
   ASSERT_TRUE(result.has_value()) << Render(result.error(), "test");
   EXPECT_EQ(Doubles(*result), (std::vector<double>{0, 1, 10, 55}));
@@ -250,20 +154,7 @@ ENTRY main {
 
 TEST(Interpreter, GivesTheSameBitsTwice) {
   // The parts of the work do not depend on the number of threads, but the thread that runs a part varies.
-  const auto module = ParseText(R"(HloModule m
-add {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT r = f32[] add(a, b)
-}
-ENTRY main {
-  x = f32[301,517] parameter(0)
-  y = f32[517,403] parameter(1)
-  z = f32[301,403] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  e = f32[301,403] exponential(z)
-  zero = f32[] constant(0)
-  ROOT s = f32[403] reduce(e, zero), dimensions={0}, to_apply=add
-})");
+  const auto module = ParseText(ReadFile("testdata/ops/gives_the_same_bits_twice.hlo"));
   const std::vector<Literal> args = RandomArguments(*module);
   const auto first = Interpret(*module, args);
   ASSERT_TRUE(first.has_value());

@@ -9,6 +9,7 @@
 #include "judge/compare/compare.h"
 #include "judge/compare/ensemble.h"
 #include "parser/parser.h"
+#include "tests/read_file.h"
 
 namespace hlo {
 namespace {
@@ -39,7 +40,7 @@ ExactPlan PlanOf(const Module& module, std::span<const Literal> args, const Exac
   return plan;
 }
 
-ExactPlan PlanOf(const char* text, int64_t bound = 8) {
+ExactPlan PlanOf(const std::string& text, int64_t bound = 8) {
   const auto module = Parsed(text);
   return PlanOf(*module, Made(*module, {.profile = InputProfile::kExact, .exact_bound = bound}));
 }
@@ -62,15 +63,8 @@ TEST(Exact, MagnitudesAreMultiplesOfAPowerOfTwo) {
 }
 
 // The sums are of 100 products of at most 64, and 6400 < 2^24, so f32 represents them exactly.
-constexpr const char* kDot = R"(HloModule m
-ENTRY main {
-  x = f32[3,100] parameter(0)
-  y = f32[100,2] parameter(1)
-  ROOT z = f32[3,2] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-})";
-
 TEST(Exact, SumsThatFitAreExact) {
-  const ExactPlan plan = PlanOf(kDot);
+  const ExactPlan plan = PlanOf(ReadFile("testdata/judge/exact/dot.hlo"));
   EXPECT_TRUE(plan.exact()) << plan.reason();
   EXPECT_EQ(plan.instructions(), 3);
   EXPECT_FALSE(plan.zeros_have_signs());
@@ -78,7 +72,7 @@ TEST(Exact, SumsThatFitAreExact) {
 
 // bf16 represents integers up to 256. 100 terms of at most 64 or 4 do not fit, but 100 terms of at most 1 do.
 TEST(Exact, TheTypeDecides) {
-  std::string text = kDot;
+  std::string text = ReadFile("testdata/judge/exact/dot.hlo");
   for (size_t at; (at = text.find("f32")) != std::string::npos;) text.replace(at, 3, "bf16");
   const ExactPlan plan = PlanOf(text.c_str());
   EXPECT_EQ(plan.reason(), "'z' (dot) has sums of at most 6400, which bf16 with 8 bits cannot hold");
@@ -158,7 +152,7 @@ ENTRY main {
 
 // 2049 needs 12 bits, which f32 has and tf32 has not.
 TEST(Exact, Tf32HasElevenBits) {
-  const auto module = Parsed(kDot);
+  const auto module = Parsed(ReadFile("testdata/judge/exact/dot.hlo"));
   std::vector<Literal> args = Made(*module, {.profile = InputProfile::kExact});
   args[0].SetDouble(0, 2049);
   EXPECT_TRUE(PlanOf(*module, args).exact());
@@ -198,7 +192,7 @@ ENTRY main {
 }
 
 TEST(Exact, ADroppedTermShows) {
-  const auto module = Parsed(kDot);
+  const auto module = Parsed(ReadFile("testdata/judge/exact/dot.hlo"));
   std::vector<Literal> args = Made(*module, {.profile = InputProfile::kExact});
   const Literal expected = Interpreted(*module, args);
   Literal backward(expected.shape()), dropped(expected.shape());
@@ -215,14 +209,6 @@ TEST(Exact, ADroppedTermShows) {
 
 // ---- Ensemble -------------------------------------------------------------------------------------------------------
 
-constexpr const char* kSum = R"(HloModule m
-add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
-ENTRY main {
-  x = f32[20,2000] parameter(0)
-  zero = f32[] constant(0)
-  ROOT y = f32[20] reduce(x, zero), dimensions={1}, to_apply=add
-})";
-
 EnsembleResult Ensemble(const Module& module, std::span<const Literal> args, const Literal& actual) {
   auto result = CompareEnsemble(module, args, actual);
   EXPECT_TRUE(result.has_value()) << (result ? "" : result.error().message());
@@ -231,7 +217,7 @@ EnsembleResult Ensemble(const Module& module, std::span<const Literal> args, con
 
 // Roundings explain f32 sums in any order. They do not explain sums that lack a term or were computed in bf16.
 TEST(Ensemble, OrdersMatchAndWrongSumsAreSuspect) {
-  const auto module = Parsed(kSum);
+  const auto module = Parsed(ReadFile("testdata/judge/exact/sum.hlo"));
   for (const InputProfile profile : {InputProfile::kNormal, InputProfile::kXla}) {
     const std::vector<Literal> args = Made(*module, {.profile = profile});
     const std::span<const float> x = args[0].data<float>();
@@ -265,13 +251,7 @@ TEST(Ensemble, OrdersMatchAndWrongSumsAreSuspect) {
 }
 
 TEST(Ensemble, ANarrowResultMayBeOffByItsOwnStep) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  x = bf16[300] parameter(0)
-  y = bf16[300] parameter(1)
-  p = bf16[300] multiply(x, y)
-  ROOT z = bf16[300] add(p, x)
-})");
+  const auto module = Parsed(ReadFile("testdata/judge/exact/a_narrow_result_may_be_off_by_its_own_step.hlo"));
   const std::vector<Literal> args = Made(*module, {});
   const Literal rounded = Interpreted(*module, args);
   Literal fused = rounded, wrong = rounded;
@@ -290,11 +270,7 @@ ENTRY main {
 
 // A tanh of f32 may be off by 2 ulps, as in other implementations, but not by 20.
 TEST(Ensemble, FunctionsMayBeOffByTheirUlps) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  x = f32[300] parameter(0)
-  ROOT y = f32[300] tanh(x)
-})");
+  const auto module = Parsed(ReadFile("testdata/judge/exact/functions_may_be_off_by_their_ulps.hlo"));
   const std::vector<Literal> args = Made(*module, {});
   const Literal exact = Interpreted(*module, args);
   const auto off_by = [&](int steps) {
@@ -312,14 +288,7 @@ ENTRY main {
 
 // Integers and movements are not rounded.
 TEST(Ensemble, WhatIsNotRoundedHasNoRoom) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  x = s32[5] parameter(0)
-  y = f32[5] parameter(1)
-  a = s32[5] add(x, x)
-  b = f32[5] reverse(y), dimensions={0}
-  ROOT t = (s32[5], f32[5]) tuple(a, b)
-})");
+  const auto module = Parsed(ReadFile("testdata/judge/exact/what_is_not_rounded_has_no_room.hlo"));
   const std::vector<Literal> args = Made(*module, {});
   Literal result = Interpreted(*module, args);
   EXPECT_EQ(Ensemble(*module, args, result).worst(), 0);
@@ -331,12 +300,7 @@ ENTRY main {
 }
 
 TEST(Ensemble, WhatHasNoCounterpartIsSaid) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  x = f32[2] parameter(0)
-  c = (f32[2], f32[2]) custom-call(x), custom_call_target="both"
-  ROOT r = f32[2] get-tuple-element(c), index=0
-})");
+  const auto module = Parsed(ReadFile("testdata/judge/exact/what_has_no_counterpart_is_said.hlo"));
   const std::vector<Literal> args = Made(*module, {});
   const EnsembleResult result = Ensemble(*module, args, args[0]);
   EXPECT_EQ(result.runs, 0);
@@ -345,14 +309,7 @@ ENTRY main {
 
 // The error of a transform depends on its length.
 TEST(Ensemble, ComplexNumbersAreRoundedInBothParts) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  x = f32[64] parameter(0)
-  y = f32[64] parameter(1)
-  z = c64[64] complex(x, y)
-  squared = c64[64] multiply(z, z)
-  ROOT r = c64[64] fft(squared), fft_type=FFT, fft_length={64}
-})");
+  const auto module = Parsed(ReadFile("testdata/judge/exact/complex_numbers_are_rounded_in_both_parts.hlo"));
   const std::vector<Literal> args = Made(*module, {});
   auto right = Interpret(*module, args);
   ASSERT_TRUE(right);
@@ -365,14 +322,7 @@ ENTRY main {
 
 // Roundings before the conversion move some numbers to the next integer.
 TEST(Ensemble, IntegersFlipAsOftenAsInTheRuns) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  x = f32[4096] parameter(0)
-  large = f32[] constant(1e5)
-  larges = f32[4096] broadcast(large), dimensions={}
-  y = f32[4096] multiply(x, larges)
-  ROOT r = s32[4096] convert(y)
-})");
+  const auto module = Parsed(ReadFile("testdata/judge/exact/integers_flip_as_often_as_in_the_runs.hlo"));
   const std::vector<Literal> args = Made(*module, {});
   auto right = Interpret(*module, args);
   ASSERT_TRUE(right);
@@ -399,16 +349,7 @@ TEST(Ensemble, TheLimitGrowsWithTheElements) {
 
 // The terms of the gradient cancel, so the result consists of rounding errors.
 TEST(Ensemble, BatchNormsRoundInside) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  x = f32[64,1] parameter(0)
-  scale = f32[1] parameter(1)
-  mean = f32[1] parameter(2)
-  variance = f32[1] parameter(3)
-  gradient = f32[64,1] parameter(4)
-  norm = (f32[64,1], f32[1], f32[1]) batch-norm-grad(x, scale, mean, variance, gradient), epsilon=0.125, feature_index=1
-  ROOT dx = f32[64,1] get-tuple-element(norm), index=0
-})");
+  const auto module = Parsed(ReadFile("testdata/judge/exact/batch_norms_round_inside.hlo"));
   std::vector<Literal> args;
   for (const Instruction* parameter : module->entry().parameters()) args.emplace_back(parameter->shape());
   for (int64_t i = 0; i < 64; ++i) args[0].SetDouble(i, i % 2 == 0 ? 1 + i : -i);
@@ -424,7 +365,7 @@ ENTRY main {
 }
 
 TEST(Ensemble, WhatTakesTooLongIsNotRun) {
-  const auto module = Parsed(kSum);
+  const auto module = Parsed(ReadFile("testdata/judge/exact/sum.hlo"));
   const std::vector<Literal> args = Made(*module, {});
   const Literal sums(module->entry().root().shape());
   const auto result = CompareEnsemble(*module, args, sums, {.most_seconds = 1e-9});
@@ -434,15 +375,7 @@ TEST(Ensemble, WhatTakesTooLongIsNotRun) {
 }
 
 TEST(Ensemble, BitsKeepTheirTypes) {
-  const auto module = Parsed(R"(HloModule m
-ENTRY main {
-  x = f32[4] parameter(0)
-  bits = u32[4] bitcast-convert(x)
-  mask = u32[] constant(2147483647)
-  masks = u32[4] broadcast(mask), dimensions={}
-  positive = u32[4] and(bits, masks)
-  ROOT y = f32[4] bitcast-convert(positive)
-})");
+  const auto module = Parsed(ReadFile("testdata/judge/exact/bits_keep_their_types.hlo"));
   const std::vector<Literal> args = Made(*module, {});
   const Literal result = Interpreted(*module, args);
   EXPECT_EQ(Ensemble(*module, args, result).worst(), 0);

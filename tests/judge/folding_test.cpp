@@ -8,6 +8,7 @@
 #include "judge/bits.h"
 #include "judge/sample.h"
 #include "passes/pipeline.h"
+#include "tests/read_file.h"
 
 namespace hlo {
 namespace {
@@ -18,7 +19,7 @@ struct Folded {
 };
 
 // Judges `pass` by whole values and by samples, and expects the same verdict.
-Folded Judged(const std::function<void(Module&)>& pass, const char* text = kModule) {
+Folded Judged(const std::function<void(Module&)>& pass, const std::string& text = kModule) {
   const auto module = Parsed(text);
   const auto after = module->Clone(/*as_input=*/true);
   pass(*after);
@@ -35,14 +36,7 @@ Folded Judged(const std::function<void(Module&)>& pass, const char* text = kModu
 
 TEST(JudgeFolding, AFoldedConstantIsRoundedInItsType) {
   // A right exp(3) in bf16 is off by half a step of bf16. A larger error is wrong.
-  constexpr const char* kFold = R"(HloModule m
-ENTRY main {
-  x = bf16[4] parameter(0)
-  c = bf16[] constant(3)
-  e = bf16[] exponential(c)
-  es = bf16[4] broadcast(e), dimensions={}
-  ROOT y = bf16[4] multiply(x, es)
-})";
+  const std::string kFold = ReadFile("testdata/judge/folding/fold.hlo");
   for (const double factor : {1.0, 1.05}) {
     const Folded result = Judged(
         [&](Module& m) {
@@ -57,18 +51,7 @@ ENTRY main {
 
 TEST(JudgeFolding, APaddingThatWasFoldedIsRoundedInItsType) {
   // `e` is exp(y - y + 3) in bf16. A pass may find that all its elements are equal, and make a pad of the update.
-  constexpr const char* kUpdate = R"(HloModule m
-ENTRY main {
-  x = bf16[2] parameter(0)
-  y = bf16[4] parameter(1)
-  zeros = bf16[4] subtract(y, y)
-  c = bf16[] constant(3)
-  cs = bf16[4] broadcast(c), dimensions={}
-  threes = bf16[4] add(zeros, cs)
-  e = bf16[4] exponential(threes)
-  two = s32[] constant(2)
-  ROOT updated = bf16[4] dynamic-update-slice(e, x, two)
-})";
+  const std::string kUpdate = ReadFile("testdata/judge/folding/update.hlo");
   for (const double factor : {1.0, 1.05}) {
     const Folded result = Judged(
         [&](Module& m) {
@@ -86,19 +69,7 @@ ENTRY main {
 TEST(JudgeFolding, APaddingThatWasFoldedAndConvertedIsRoundedInTheTypeBefore) {
   // exp(3) is 20.0855, and 20.125 after the conversions to bf16 and f32. Other f32 numbers that are as close to exp(3)
   // are wrong.
-  constexpr const char* kConverted = R"(HloModule m
-ENTRY main {
-  x = bf16[2] parameter(0)
-  y = bf16[4] parameter(1)
-  zeros = bf16[4] subtract(y, y)
-  c = bf16[] constant(3)
-  cs = bf16[4] broadcast(c), dimensions={}
-  threes = bf16[4] add(zeros, cs)
-  e = bf16[4] exponential(threes)
-  two = s32[] constant(2)
-  updated = bf16[4] dynamic-update-slice(e, x, two)
-  ROOT wide = f32[4] convert(updated)
-})";
+  const std::string kConverted = ReadFile("testdata/judge/folding/converted.hlo");
   for (const double padded : {20.125, 20.0625, 20.0}) {
     const Folded result = Judged(
         [&](Module& m) {
@@ -117,24 +88,7 @@ ENTRY main {
 
 TEST(JudgeFolding, AConstantFoldedAfterInliningIsRoundedInItsType) {
   // high - low rounds to 2 in f32. Without this rounding, 2 minus the difference would not be 0.
-  constexpr const char* kInline = R"(HloModule m
-scale {
-  x = f32[4] parameter(0)
-  low = f32[] parameter(1)
-  high = f32[] parameter(2)
-  width = f32[] subtract(high, low)
-  widths = f32[4] broadcast(width), dimensions={}
-  two = f32[] constant(2)
-  twos = f32[4] broadcast(two), dimensions={}
-  rest = f32[4] subtract(twos, widths)
-  ROOT y = f32[4] add(x, rest)
-}
-ENTRY main {
-  x = f32[4] parameter(0)
-  low = f32[] constant(-0.99999994)
-  high = f32[] constant(1)
-  ROOT y = f32[4] call(x, low, high), to_apply=scale
-})";
+  const std::string kInline = ReadFile("testdata/judge/folding/inline.hlo");
   for (const double width : {2.0, 2.00001}) {
     const Folded result = Judged(
         [&](Module& m) {
@@ -167,7 +121,7 @@ std::function<void(Module&)> FoldsRest(double value) {
   };
 }
 
-void ExpectFoldable(const char* text, double value, double wrong = 1e-5) {
+void ExpectFoldable(const std::string& text, double value, double wrong = 1e-5) {
   const Folded right = Judged(FoldsRest(value), text), other = Judged(FoldsRest(value + wrong), text);
   EXPECT_EQ(right.verdict, Verdict::kMatch) << right.reason;
   EXPECT_EQ(other.verdict, Verdict::kMismatch) << other.reason;
@@ -175,157 +129,38 @@ void ExpectFoldable(const char* text, double value, double wrong = 1e-5) {
 
 // exp(1) - 2.7182817 is 0 if exp(1) is rounded to f32, but not in f64.
 TEST(JudgeFolding, AConstantFoldedAfterAFusionWasDissolvedIsRoundedInItsType) {
-  ExpectFoldable(R"(HloModule m
-fused {
-  p = f32[4] parameter(0)
-  e = f32[4] exponential(p)
-  c = f32[] constant(2.7182817)
-  cs = f32[4] broadcast(c), dimensions={}
-  rest = f32[4] subtract(e, cs)
-  ROOT pair = (f32[4], f32[4]) tuple(e, rest)
-}
-ENTRY main {
-  x = f32[4] parameter(0)
-  one = f32[] constant(1)
-  ones = f32[4] broadcast(one), dimensions={}
-  f = (f32[4], f32[4]) fusion(ones), kind=kLoop, calls=fused
-  r = f32[4] get-tuple-element(f), index=1
-  ROOT y = f32[4] multiply(x, r)
-})",
-                 static_cast<double>(std::exp(1.0f) - 2.7182817f));
+  ExpectFoldable(
+      ReadFile("testdata/judge/folding/a_constant_folded_after_a_fusion_was_dissolved_is_rounded_in_its_type.hlo"),
+      static_cast<double>(std::exp(1.0f) - 2.7182817f));
 }
 
 TEST(JudgeFolding, ASplatOfAnySizeIsKnownThroughMovements) {
-  ExpectFoldable(R"(HloModule m
-ENTRY main {
-  i = s32[] parameter(0)
-  x = f32[200,64] parameter(1)
-  one = f32[] constant(1)
-  ones = f32[64,300] broadcast(one), dimensions={}
-  turned = f32[300,64] transpose(ones), dimensions={1,0}
-  zero = s32[] constant(0)
-  part = f32[200,64] dynamic-slice(turned, i, zero), dynamic_slice_sizes={200,64}
-  e = f32[200,64] exponential(part)
-  c = f32[] constant(2.7182817)
-  cs = f32[200,64] broadcast(c), dimensions={}
-  rest = f32[200,64] subtract(e, cs)
-  ROOT y = f32[200,64] multiply(x, rest)
-})",
+  ExpectFoldable(ReadFile("testdata/judge/folding/a_splat_of_any_size_is_known_through_movements.hlo"),
                  static_cast<double>(std::exp(1.0f) - 2.7182817f));
 }
 
 TEST(JudgeFolding, WhatALoopHandsOnIsKnownOutside) {
-  ExpectFoldable(R"(HloModule m
-condition {
-  s = (s32[], f32[], f32[4]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  n = s32[] constant(3)
-  ROOT go = pred[] compare(i, n), direction=LT
-}
-body {
-  s = (s32[], f32[], f32[4]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  step = s32[] constant(2)
-  next = s32[] add(i, step)
-  same = f32[] get-tuple-element(s), index=1
-  y = f32[4] get-tuple-element(s), index=2
-  z = f32[4] negate(y)
-  ROOT t = (s32[], f32[], f32[4]) tuple(next, same, z)
-}
-ENTRY main {
-  x = f32[4] parameter(0)
-  zero = s32[] constant(0)
-  one = f32[] constant(1)
-  init = (s32[], f32[], f32[4]) tuple(zero, one, x)
-  loop = (s32[], f32[], f32[4]) while(init), condition=condition, body=body
-  same1 = f32[] get-tuple-element(loop), index=1
-  e = f32[] exponential(same1)
-  c = f32[] constant(2.7182817)
-  rest = f32[] subtract(e, c)
-  all = f32[4] broadcast(rest), dimensions={}
-  w = f32[4] get-tuple-element(loop), index=2
-  ROOT y1 = f32[4] multiply(w, all)
-})",
+  ExpectFoldable(ReadFile("testdata/judge/folding/what_a_loop_hands_on_is_known_outside.hlo"),
                  static_cast<double>(std::exp(1.0f) - 2.7182817f));
 }
 
 // Constants in bodies and branches: their roots, and values that are equal for every index of a map.
 TEST(JudgeFolding, ConstantsInsideBodiesAreFoldedInTheirType) {
-  ExpectFoldable(R"(HloModule m
-mapped {
-  p = f32[] parameter(0)
-  one = f32[] constant(1)
-  e = f32[] exponential(one)
-  c = f32[] constant(2.7182817)
-  rest = f32[] subtract(e, c)
-  ROOT r = f32[] multiply(p, rest)
-}
-ENTRY main {
-  x = f32[4] parameter(0)
-  ROOT y = f32[4] map(x), dimensions={0}, to_apply=mapped
-})",
+  ExpectFoldable(ReadFile("testdata/judge/folding/constants_inside_bodies_are_folded_in_their_type.hlo"),
                  static_cast<double>(std::exp(1.0f) - 2.7182817f));
-  ExpectFoldable(R"(HloModule m
-yes {
-  p = f32[] parameter(0)
-  one = f32[] constant(1)
-  ROOT rest = f32[] exponential(one)
-}
-no {
-  q = f32[] parameter(0)
-  ROOT minus = f32[] negate(q)
-}
-ENTRY main {
-  go = pred[] constant(true)
-  x = f32[] parameter(0)
-  ROOT y = f32[] conditional(go, x, x), true_computation=yes, false_computation=no
-})",
+  ExpectFoldable(ReadFile("testdata/judge/folding/constants_inside_bodies_are_folded_in_their_type_2.hlo"),
                  static_cast<double>(std::exp(1.0f)));
 }
 
 // If all elements of a map's operand are equal, it is a known constant in the body, for any other operands.
 TEST(JudgeFolding, AMapOfAConstantIsFoldedInItsType) {
-  ExpectFoldable(R"(HloModule m
-mapped {
-  p = f32[] parameter(0)
-  n = s32[] parameter(1)
-  e = f32[] exponential(p)
-  c = f32[] constant(2.7182817)
-  ROOT rest = f32[] subtract(e, c)
-}
-ENTRY main {
-  x = f32[4] parameter(0)
-  n = s32[4] parameter(1)
-  one = f32[] constant(1)
-  ones = f32[4] broadcast(one), dimensions={}
-  m = f32[4] map(ones, n), dimensions={0}, to_apply=mapped
-  ROOT y = f32[4] multiply(x, m)
-})",
+  ExpectFoldable(ReadFile("testdata/judge/folding/a_map_of_a_constant_is_folded_in_its_type.hlo"),
                  static_cast<double>(std::exp(1.0f) - 2.7182817f));
 }
 
 // A sort of equal elements has the same elements in any order.
 TEST(JudgeFolding, ASortMovesAConstant) {
-  ExpectFoldable(R"(HloModule m
-before {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  c = f32[] parameter(2)
-  d = f32[] parameter(3)
-  ROOT less = pred[] compare(a, b), direction=LT
-}
-ENTRY main {
-  x = f32[4] parameter(0)
-  one = f32[] constant(1)
-  ones = f32[4] broadcast(one), dimensions={}
-  sorted = (f32[4], f32[4]) sort(x, ones), dimensions={0}, to_apply=before
-  moved = f32[4] get-tuple-element(sorted), index=1
-  e = f32[4] exponential(moved)
-  c = f32[] constant(2.7182817)
-  all = f32[4] broadcast(c), dimensions={}
-  rest = f32[4] subtract(e, all)
-  ROOT y = f32[4] multiply(x, rest)
-})",
+  ExpectFoldable(ReadFile("testdata/judge/folding/a_sort_moves_a_constant.hlo"),
                  static_cast<double>(std::exp(1.0f) - 2.7182817f));
 }
 
@@ -371,16 +206,7 @@ ENTRY main {
 
 TEST(JudgeFolding, ASumOfConstantsHasTheBoundOfASum) {
   // 341 squares of acos(0) are added in order in f32. The sum differs from the sum in f64.
-  constexpr const char* kDot = R"(HloModule m
-ENTRY main {
-  x = f32[4] parameter(0)
-  zero = f32[] constant(0)
-  zeros = f32[341] broadcast(zero), dimensions={}
-  a = f32[341] acos(zeros)
-  dot = f32[] dot(a, a), lhs_contracting_dims={0}, rhs_contracting_dims={0}
-  dots = f32[4] broadcast(dot), dimensions={}
-  ROOT y = f32[4] add(x, dots)
-})";
+  const std::string kDot = ReadFile("testdata/judge/folding/dot.hlo");
   for (const double factor : {1.0, 1.0001}) {
     const Folded result = Judged(
         [&](Module& m) {
@@ -398,19 +224,7 @@ ENTRY main {
 
 TEST(JudgeFolding, AConstantThatAPassMadeIsRoundedWhereItIsMovedToo) {
   // The operand of the conversion is 0 for every i.
-  ExpectFoldable(R"(HloModule m
-ENTRY main {
-  i = s32[] parameter(0)
-  x = f32[4] parameter(1)
-  none = s32[] constant(0)
-  zero = s32[] and(i, none)
-  f = f32[] convert(zero)
-  one = f32[] constant(1)
-  sum = f32[] add(f, one)
-  rest = f32[] exponential(sum)
-  all = f32[4] broadcast(rest), dimensions={}
-  ROOT y = f32[4] multiply(x, all)
-})",
+  ExpectFoldable(ReadFile("testdata/judge/folding/a_constant_that_a_pass_made_is_rounded_where_it_is_moved_too.hlo"),
                  static_cast<double>(std::exp(1.0f)));
 }
 
@@ -443,24 +257,7 @@ ENTRY main {
 // Passes fold the reverse of a reverse. The folded number must have the interpreter's bits: roundings to bf16 give 87,
 // where f64 gives 86.
 TEST(JudgeFolding, WhatAlgebraTellsIsWhatTheInterpreterMakes) {
-  constexpr const char* kAlgebra = R"(HloModule m
-ENTRY main {
-  x = s32[2] parameter(0)
-  back = s32[2] reverse(x), dimensions={0}
-  same = s32[2] reverse(back), dimensions={0}
-  zero = s32[2] xor(x, same)
-  float = bf16[2] convert(zero)
-  one = bf16[] constant(1)
-  ones = bf16[2] broadcast(one), dimensions={}
-  exponent = bf16[2] add(float, ones)
-  e = bf16[2] exponential(exponent)
-  factor = bf16[] constant(32)
-  factors = bf16[2] broadcast(factor), dimensions={}
-  scaled = bf16[2] multiply(e, factors)
-  whole = s32[2] convert(scaled)
-  n = s32[2] parameter(1)
-  ROOT sums = s32[2] add(whole, n)
-})";
+  const std::string kAlgebra = ReadFile("testdata/judge/folding/algebra.hlo");
   for (const int64_t folded : {87, 90}) {
     for (const bool fuses : {false, true}) {
       SCOPED_TRACE(testing::Message() << folded << (fuses ? ", fused" : ""));
@@ -481,12 +278,7 @@ ENTRY main {
 }
 
 TEST(JudgeFolding, AProductOfNothingIsNoNumberWhereThereIsNoZero) {
-  constexpr const char* kNothing = R"(HloModule m
-ENTRY main {
-  x = f8e8m0fnu[2,0] parameter(0)
-  y = f8e8m0fnu[0,3] parameter(1)
-  ROOT dot = f8e8m0fnu[2,3] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-})";
+  const std::string kNothing = ReadFile("testdata/judge/folding/nothing.hlo");
   for (const double value : {std::nan(""), 1.0}) {
     const Folded result = Judged(
         [&](Module& m) {
@@ -514,34 +306,14 @@ TEST(JudgeFolding, APaddingInTwoStepsIsTheSame) {
     entry.RemoveDeadTree(least);
     Named(m, "e")->SetOrigin(-1);  // Inlined instructions have no origin.
   };
-  constexpr const char* kPads = R"(HloModule m
-ENTRY main {
-  one = f32[] constant(1)
-  ones = f32[6,8] broadcast(one), dimensions={}
-  two = f32[] constant(2)
-  pad = f32[9,8] pad(ones, two), padding=3_0x0_0
-  e = f32[9,8] exponential(pad)
-  x = f32[9,8] parameter(0)
-  sum = f32[9,8] add(e, x)
-  least = f32[9,8] minimum(sum, sum)
-  ROOT y = (f32[9,8]) tuple(least)
-})";
+  const std::string kPads = ReadFile("testdata/judge/folding/pads.hlo");
   const Folded result = Judged(pads_in_two_steps, kPads);
   EXPECT_EQ(result.verdict, Verdict::kMatch) << result.reason;
 }
 
 TEST(JudgeFolding, AWrongDecisionOnConstantsIsNamed) {
   // 4.1 * 100 is 410 in f32. Without this rounding, the truncation gives 409.
-  constexpr const char* kDecide = R"(HloModule m
-ENTRY main {
-  x = s32[4] parameter(0)
-  a = f32[] constant(4.1)
-  b = f32[] constant(100)
-  c = f32[] multiply(a, b)
-  d = s32[] convert(c)
-  ds = s32[4] broadcast(d), dimensions={}
-  ROOT y = s32[4] add(x, ds)
-})";
+  const std::string kDecide = ReadFile("testdata/judge/folding/decide.hlo");
   for (const int folded : {410, 409}) {
     const Folded result = Judged(
         [&](Module& m) {

@@ -13,6 +13,7 @@
 #include "passes/fusion/walk.h"
 #include "passes/pipeline.h"
 #include "tests/module_files.h"
+#include "tests/read_file.h"
 
 namespace hlo {
 namespace {
@@ -43,18 +44,7 @@ max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] maximum(a, 
 )";
 
 TEST(Fusion, ConvolutionTakesNormalisationResidualAndRelu) {
-  const auto module = Optimized(R"(HloModule m
-ENTRY e {
-  x = f32[1,8,8,4] parameter(0)  w = f32[3,3,4,6] parameter(1)  mean = f32[6] parameter(2)  scale = f32[6] parameter(3)
-  offset = f32[6] parameter(4)  residual = f32[1,8,8,6] parameter(5)
-  c = f32[1,8,8,6] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
-  m = f32[1,8,8,6] broadcast(mean), dimensions={3}  d = f32[1,8,8,6] subtract(c, m)
-  s = f32[1,8,8,6] broadcast(scale), dimensions={3}  n = f32[1,8,8,6] multiply(d, s)
-  o = f32[1,8,8,6] broadcast(offset), dimensions={3}  b = f32[1,8,8,6] add(n, o)
-  r = f32[1,8,8,6] add(residual, b)
-  zero = f32[] constant(0)  zeros = f32[1,8,8,6] broadcast(zero), dimensions={}
-  ROOT relu = f32[1,8,8,6] maximum(r, zeros)
-})");
+  const auto module = Optimized(ReadFile("testdata/fusion/convolution_takes_normalisation_residual_and_relu.hlo"));
   const auto fusions = Fusions(module->entry());
   ASSERT_EQ(fusions.size(), 1u);
   EXPECT_EQ(LibraryOf(*fusions.front()), "convolution");
@@ -64,16 +54,7 @@ ENTRY e {
 
 // No file can show this, because the verifier rejects a fusion with an operand that is not read.
 TEST(Fusion, RemovesOperandsThatAreNotRead) {
-  const auto module = Optimized(R"(HloModule m
-fused {
-  x = f32[2,3] parameter(0)  y = f32[2,3] parameter(1)  z = f32[2,3] parameter(2)
-  ROOT r = f32[2,3] add(x, z)
-}
-ENTRY e {
-  x = f32[2,3] parameter(0)  y = f32[2,3] negate(x)  z = f32[2,3] abs(x)
-  ROOT r = f32[2,3] fusion(x, y, z), kind=kLoop, calls=fused
-})",
-                                {.passes = "dce"});
+  const auto module = Optimized(ReadFile("testdata/fusion/removes_operands_that_are_not_read.hlo"), {.passes = "dce"});
   const Instruction& fusion = module->entry().root();
   ASSERT_EQ(fusion.operand_count(), 2);
   EXPECT_TRUE(fusion.operand(0).Is(Opcode::kParameter));
@@ -126,13 +107,7 @@ TEST(Fusion, SecondRunsOfMergerAndHorizontalFusionFindNothing) {
 }
 
 TEST(Fusion, AProductHasAtMostOneResidual) {
-  const auto module = Optimized(R"(HloModule m
-ENTRY e {
-  x = f32[4,8] parameter(0)  w = f32[8,6] parameter(1)  p = f32[4,6] parameter(2)  q = f32[4,6] parameter(3)
-  d = f32[4,6] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  a = f32[4,6] add(d, p)
-  ROOT b = f32[4,6] add(a, q)
-})");
+  const auto module = Optimized(ReadFile("testdata/fusion/a_product_has_at_most_one_residual.hlo"));
   const auto fusions = Fusions(module->entry());
   ASSERT_EQ(fusions.size(), 2u);
   EXPECT_EQ(LibraryOf(*fusions[0]), "gemm");
@@ -141,38 +116,21 @@ ENTRY e {
 }
 
 TEST(Fusion, AProductUsedTwiceHasNoEpilogue) {
-  const auto module = Optimized(R"(HloModule m
-ENTRY e {
-  x = f32[4,8] parameter(0)  w = f32[8,6] parameter(1)  v = f32[6] parameter(2)
-  d = f32[4,6] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  b = f32[4,6] broadcast(v), dimensions={1}
-  a = f32[4,6] add(d, b)
-  ROOT t = (f32[4,6], f32[4,6]) tuple(a, d)
-})");
+  const auto module = Optimized(ReadFile("testdata/fusion/a_product_used_twice_has_no_epilogue.hlo"));
   const auto fusions = Fusions(module->entry());
   ASSERT_EQ(fusions.size(), 2u);
   EXPECT_EQ(FusedComputation(*fusions[0]).root().opcode(), Opcode::kDot);
 }
 
 TEST(Fusion, TransposesBecomeDimensionsOfTheDot) {
-  const auto module = Optimized(R"(HloModule m
-ENTRY e {
-  x = f32[8,4] parameter(0)  w = f32[6,8] parameter(1)
-  xt = f32[4,8] transpose(x), dimensions={1,0}  wt = f32[8,6] transpose(w), dimensions={1,0}
-  d = f32[4,6] dot(xt, wt), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  ROOT dt = f32[6,4] transpose(d), dimensions={1,0}
-})");
+  const auto module = Optimized(ReadFile("testdata/fusion/transposes_become_dimensions_of_the_dot.hlo"));
   const auto fusions = Fusions(module->entry());
   ASSERT_EQ(fusions.size(), 1u);
   EXPECT_EQ(FusedComputation(*fusions[0]).root().opcode(), Opcode::kDot);
 }
 
 TEST(Fusion, SeparatedBatchDimensionsAreTransposed) {
-  const auto module = Optimized(R"(HloModule m
-ENTRY e {
-  q = f32[2,5,3,4] parameter(0)  k = f32[2,7,3,4] parameter(1)
-  ROOT d = f32[2,3,5,7] dot(q, k), lhs_batch_dims={0,2}, lhs_contracting_dims={3}, rhs_batch_dims={0,2}, rhs_contracting_dims={3}
-})");
+  const auto module = Optimized(ReadFile("testdata/fusion/separated_batch_dimensions_are_transposed.hlo"));
   const KernelCounts counts = CountKernels(*module);
   EXPECT_EQ(counts.libraries, 1);
   EXPECT_EQ(counts.kernels, 2);
@@ -211,13 +169,7 @@ ENTRY e {
 
 // The variance subtracts an element of each feature, computed from slices of a and b, not from a slice of x.
 TEST(Fusion, StatisticsOfABatchNormAreOneKernel) {
-  const auto module = Optimized(R"(HloModule m
-ENTRY e {
-  a = f32[32,28,28,64] parameter(0)  b = f32[32,28,28,64] parameter(1)
-  scale = f32[64] parameter(2)  offset = f32[64] parameter(3)
-  x = f32[32,28,28,64] add(a, b)
-  ROOT norm = (f32[32,28,28,64], f32[64], f32[64]) batch-norm-training(x, scale, offset), epsilon=0.001, feature_index=3
-})");
+  const auto module = Optimized(ReadFile("testdata/fusion/statistics_of_a_batch_norm_are_one_kernel.hlo"));
   std::vector<const Instruction*> sums;
   for (const Instruction* fusion : Fusions(module->entry())) {
     if (fusion->attrs<FusionAttrs>().kind == FusionKind::kInput) sums.push_back(fusion);
@@ -257,12 +209,7 @@ ENTRY e {
 }
 
 TEST(Fusion, AnUpdateOfLoopStateMayBeInPlace) {
-  const auto module = Optimized(R"(HloModule m
-ENTRY e {
-  state = f32[16,8] parameter(0)  row = f32[1,8] parameter(1)  i = s32[] parameter(2)  zero = s32[] constant(0)
-  twice = f32[1,8] add(row, row)
-  ROOT d = f32[16,8] dynamic-update-slice(state, twice, i, zero)
-})");
+  const auto module = Optimized(ReadFile("testdata/fusion/an_update_of_loop_state_may_be_in_place.hlo"));
   const auto fusions = Fusions(module->entry());
   ASSERT_EQ(fusions.size(), 1u);
   const auto operand = CanUpdateInPlace(*fusions[0], 0);
@@ -271,25 +218,14 @@ ENTRY e {
 }
 
 TEST(Fusion, AStencilOfTheStateIsNotInPlace) {
-  const auto module = Optimized(R"(HloModule m
-ENTRY e {
-  state = f32[16] parameter(0)  one = s32[] constant(1)
-  left = f32[14] slice(state), slice={[0:14]}  right = f32[14] slice(state), slice={[2:16]}
-  sum = f32[14] add(left, right)
-  ROOT d = f32[16] dynamic-update-slice(state, sum, one)
-})");
+  const auto module = Optimized(ReadFile("testdata/fusion/a_stencil_of_the_state_is_not_in_place.hlo"));
   const auto fusions = Fusions(module->entry());
   ASSERT_EQ(fusions.size(), 1u);
   EXPECT_FALSE(CanUpdateInPlace(*fusions[0], 0));
 }
 
 TEST(Fusion, ReshapesBetweenKernelsAreBitcasts) {
-  const auto module = Optimized(R"(HloModule m
-ENTRY e {
-  x = f32[6,4] parameter(0)
-  r = f32[2,3,4] reshape(x)
-  ROOT t = (f32[2,3,4], f32[6,4]) tuple(r, x)
-})");
+  const auto module = Optimized(ReadFile("testdata/fusion/reshapes_between_kernels_are_bitcasts.hlo"));
   EXPECT_EQ(CountKernels(*module).kernels, 0);
   EXPECT_TRUE(module->entry().root().operand(0).Is(Opcode::kBitcast));
 }
