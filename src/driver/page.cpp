@@ -46,23 +46,36 @@ std::string PageHead(std::string_view title, std::string_view rules) {
       XmlText(title), "</title>", kStyle, rules, "</style></head><body>\n");
 }
 
+std::string Element(std::string_view tag, std::string_view text, std::string_view css) {
+  return Str("<", tag, css.empty() ? "" : Str(" class=\"", css, "\""), ">", XmlText(text), "</", tag, ">");
+}
+
+std::string TitleCells(std::initializer_list<std::string_view> titles) {
+  std::string cells;
+  for (const std::string_view title : titles) {
+    const bool is_number = title.starts_with('>');
+    cells += Element("th", title.substr(is_number), is_number ? "n" : "");
+  }
+  return cells;
+}
+
+std::string HtmlRows(const std::vector<std::string>& rows, std::string_view css) {
+  std::string out = Str("<div class=\"t\"><table", css.empty() ? "" : Str(" class=\"", css, "\""), ">\n");
+  for (const std::string& cells : rows) out += Str("<tr>", cells, "</tr>\n");
+  return out + "</table></div>\n";
+}
+
 std::string HtmlTable(const std::vector<std::string>& titles, const std::vector<std::vector<std::string>>& rows) {
   constexpr size_t kLongText = 28;
-  std::string out = "<div class=\"t\"><table>\n<tr>";
-  std::vector<std::string_view> classes;
+  std::vector<std::string> lines(rows.size() + 1);
   for (size_t i = 0; i < titles.size(); ++i) {
     const bool is_number = titles[i].starts_with('>');
     const bool is_long = std::ranges::any_of(rows, [&](const auto& row) { return row[i].size() > kLongText; });
-    classes.push_back(is_number ? " class=\"n\"" : is_long ? " class=\"x\"" : "");
-    out += Str("<th", classes.back(), ">", XmlText(std::string_view(titles[i]).substr(is_number)), "</th>");
+    const std::string_view css = is_number ? "n" : is_long ? "x" : "";
+    lines[0] += Element("th", std::string_view(titles[i]).substr(is_number), css);
+    for (size_t r = 0; r < rows.size(); ++r) lines[r + 1] += Cell(rows[r][i], css);
   }
-  out += "</tr>\n";
-  for (const std::vector<std::string>& row : rows) {
-    out += "<tr>";
-    for (size_t i = 0; i < row.size(); ++i) out += Str("<td", classes[i], ">", XmlText(row[i]), "</td>");
-    out += "</tr>\n";
-  }
-  return out + "</table></div>\n";
+  return HtmlRows(lines);
 }
 
 std::string DiffHtml(std::string_view diff, size_t most_lines, std::string_view left_out) {
@@ -70,7 +83,7 @@ std::string DiffHtml(std::string_view diff, size_t most_lines, std::string_view 
   const std::vector<std::string_view> lines = Split(Trim(diff), '\n');
   for (size_t i = 0; i < std::min(lines.size(), most_lines); ++i) {
     const std::string_view color = ClassOf(lines[i]);
-    out += color.empty() ? XmlText(lines[i]) : Str("<span class=\"", color, "\">", XmlText(lines[i]), "</span>");
+    out += color.empty() ? XmlText(lines[i]) : Element("span", lines[i], color);
     out += "\n";
   }
   if (lines.size() > most_lines)

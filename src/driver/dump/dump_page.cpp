@@ -102,40 +102,44 @@ class Page {
     if (modules_.size() < 2) return;
     out_ += "<ul>\n";
     for (const auto& [number, module] : modules_)
-      out_ += Str("<li><a href=\"#", number, "\">", number, " ", XmlText(module.name()), "</a><span class=\"s\">",
-                  Counts(module), "</span></li>\n");
+      out_ += Str("<li><a href=\"#", number, "\">", number, " ", XmlText(module.name()), "</a>",
+                  Element("span", Counts(module), "s"), "</li>\n");
     out_ += "</ul>\n";
   }
 
   void Section(int64_t number, const ModulePart& module) {
     out_ += Str("<h2 id=\"", number, "\">", number, " ", XmlText(module.name()), "</h2>\n");
     for (const DumpFile* file : module.files) {
-      if (file->stage == "left_out")
-        out_ += Str("<p class=\"w\">", XmlText(Trim(TextOfFile(directory_, file->name))), "</p>\n");
+      if (file->stage == "left_out") out_ += Str(Element("p", Trim(TextOfFile(directory_, file->name)), "w"), "\n");
     }
-    if (const std::string counts = Counts(module); !counts.empty()) out_ += Str("<p>", counts, "</p>\n");
-    out_ += "<div class=\"t\"><table>\n";
-    State(module, "before_optimizations", "before the passes");
-    State(module, "after_optimizations", "after the passes");
-    State(module, kRecordedGraph, "graph recorded on the device");
-    out_ += "</table></div>\n";
+    if (const std::string counts = Counts(module); !counts.empty()) out_ += Str(Element("p", counts), "\n");
+    constexpr std::pair<std::string_view, std::string_view> kStates[] = {
+        {"before_optimizations", "before the passes"},
+        {"after_optimizations", "after the passes"},
+        {kRecordedGraph, "graph recorded on the device"}};
+    std::vector<std::string> rows;
+    for (const auto& [stage, title] : kStates) {
+      const std::string links = Links(module, [&](const DumpFile& file) { return file.stage == stage; });
+      if (!links.empty()) rows.push_back(Str(Cell(title), "<td>", links, "</td>"));
+    }
+    out_ += HtmlRows(rows);
     if (module.changed > 0) Passes(module);
     else DumpedStates(module);
     Others(module);
   }
 
-  void State(const ModulePart& module, std::string_view stage, std::string_view title) {
+  template <class IsListed>
+  static std::string Links(const ModulePart& module, const IsListed& is_listed) {
     std::string links;
     for (const DumpFile* file : module.files) {
-      if (file->stage == stage) links += Link(file->name, KindOf(file->name));
+      if (is_listed(*file)) links += Link(file->name, KindOf(file->name));
     }
-    if (!links.empty()) out_ += Str("<tr><td>", title, "</td><td>", links, "</td></tr>\n");
+    return links;
   }
 
   void Passes(const ModulePart& module) {
-    out_ +=
-        "<div class=\"t\"><table class=\"f\">\n<tr><th class=\"n\">#</th><th>pass that changed it</th><th>pipeline</th>"
-        "<th class=\"n\">ms</th><th class=\"n\">instructions</th><th></th><th>after it</th></tr>\n";
+    std::vector<std::string> rows = {
+        TitleCells({">#", "pass that changed it", "pipeline", ">ms", ">instructions", "", "after it"})};
     int64_t count = module.first_count;
     for (const JsonValue& run : *module.passes["passes"].Items()) {
       const int64_t now = run["instructions"].Int().value_or(0), more = now - std::exchange(count, now);
@@ -143,23 +147,18 @@ class Page {
       const int64_t number = run["number"].Int().value_or(-1);
       const auto text = [&](std::string_view key) {
         const std::string* value = run[key].String();
-        return XmlText(value == nullptr ? "" : *value);
+        return value == nullptr ? "" : *value;
       };
-      std::string links;
-      const DumpFile* diff = nullptr;
+      rows.push_back(Str(Cell(Str(number), "n"), Cell(Str(text("pass"), "#", run["instance"].Int().value_or(0))),
+                         Cell(text("pipeline")), Cell(Format("%.1f", run["ms"].Number().value_or(0)), "n"),
+                         Cell(Str(now), "n"),
+                         Cell(more == 0 ? "" : Format("%+lld", static_cast<long long>(more)), "n s"), "<td>",
+                         Links(module, [&](const DumpFile& file) { return file.instance == number; }), "</td>"));
       for (const DumpFile* file : module.files) {
-        if (file->instance != number) continue;
-        links += Link(file->name, KindOf(file->name));
-        if (file->name.ends_with(".diff")) diff = file;
+        if (file->instance == number && file->name.ends_with(".diff")) Diff(*file, rows);
       }
-      out_ +=
-          Str("<tr><td class=\"n\">", number, "</td><td>", text("pass"), "#", run["instance"].Int().value_or(0),
-              "</td><td>", text("pipeline"), "</td><td class=\"n\">", Format("%.1f", run["ms"].Number().value_or(0)),
-              "</td><td class=\"n\">", now, "</td><td class=\"n s\">",
-              more == 0 ? "" : Format("%+lld", static_cast<long long>(more)), "</td><td>", links, "</td></tr>\n");
-      if (diff != nullptr) Diff(*diff);
     }
-    out_ += "</table></div>\n";
+    out_ += HtmlRows(rows, "f");
   }
 
   // Dumps of XLA, and incomplete dumps, lack passes.json.
@@ -172,19 +171,18 @@ class Page {
       links += Link(file->name, KindOf(file->name));
     }
     if (states.empty()) return;
-    out_ += "<div class=\"t\"><table>\n";
+    std::vector<std::string> rows;
     for (const auto& [number, state] : states)
-      out_ += Str("<tr><td class=\"n\">", number, "</td><td>", XmlText(state.first->pass), "</td><td>",
-                  XmlText(state.first->pipeline), "</td><td>", state.second, "</td></tr>\n");
-    out_ += "</table></div>\n";
+      rows.push_back(Str(Cell(Str(number), "n"), Cell(state.first->pass), Cell(state.first->pipeline), "<td>",
+                         state.second, "</td>"));
+    out_ += HtmlRows(rows);
   }
 
-  void Diff(const DumpFile& file) {
+  void Diff(const DumpFile& file, std::vector<std::string>& rows) {
     if (diffs_ > kMostOfDiffs) return;
-    const size_t begin = out_.size();
-    out_ += Str("<tr><td></td><td class=\"d\" colspan=\"6\"><details><summary class=\"s\">what it changed</summary>",
-                DiffHtml(TextOfFile(directory_, file.name), kMostLines, "more in the file"), "</details></td></tr>\n");
-    diffs_ += out_.size() - begin;
+    rows.push_back(Str("<td></td><td class=\"d\" colspan=\"6\"><details>", Element("summary", "what it changed", "s"),
+                       DiffHtml(TextOfFile(directory_, file.name), kMostLines, "more in the file"), "</details></td>"));
+    diffs_ += rows.back().size();
   }
 
   void Others(const ModulePart& module) {
@@ -196,8 +194,8 @@ class Page {
                             file->stage == kRecordedGraph;
       if (is_shown) continue;
       ++count;
-      links += Str("<li>", Link(file->name, file->suffix), "<span class=\"s\">",
-                   HumanBytes(static_cast<double>(file->bytes)), "</span></li>\n");
+      links += Str("<li>", Link(file->name, file->suffix),
+                   Element("span", HumanBytes(static_cast<double>(file->bytes)), "s"), "</li>\n");
     }
     constexpr int64_t kMostOpen = 8;
     if (count > 0)

@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "driver/manual/markdown.h"
+#include "driver/page.h"
 #include "driver/xml.h"
 
 namespace hlo {
@@ -10,7 +11,7 @@ std::string Html(const Spans& spans) {
   for (const Span& span : spans) {
     switch (span.kind) {
       case Span::Kind::kText: out += XmlText(span.text); break;
-      case Span::Kind::kCode: out += Str("<code>", XmlText(span.text), "</code>"); break;
+      case Span::Kind::kCode: out += Element("code", span.text); break;
       case Span::Kind::kStrong: out += Str("<strong>", Html(span.inside), "</strong>"); break;
       case Span::Kind::kEmphasis: out += Str("<em>", Html(span.inside), "</em>"); break;
       case Span::Kind::kLink:
@@ -27,7 +28,7 @@ std::string CodeHtml(const Block& block) {
   bool typed = false;
   for (const std::string_view line : Split(block.text, '\n')) {
     typed = block.language == "sh" && (line.starts_with("$ ") || typed);
-    out += typed ? Str("<span class=\"h\">", XmlText(line), "</span>\n") : Str(XmlText(line), "\n");
+    out += Str(typed ? Element("span", line, "h") : XmlText(line), "\n");
     typed = typed && line.ends_with('\\');
   }
   out.pop_back();

@@ -1,16 +1,13 @@
 #include "driver/profile/profile_page.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <span>
-#include <utility>
 
 #include "base/text.h"
 #include "driver/inspect/text.h"
 #include "driver/page.h"
 #include "driver/profile/advice.h"
-#include "driver/profile/merged_lane.h"
+#include "driver/profile/profile_charts.h"
 #include "driver/xml.h"
 
 namespace hlo {
@@ -30,458 +27,117 @@ svg text{font:11px system-ui,sans-serif;fill:currentColor}
 .b{min-width:60px}}
 )html";
 
-struct Colour {
-  std::string_view what, code;
-};
-constexpr Colour kColours[] = {
-    {"kernel", "#3f74b5"}, {"library call", "#2f9e62"}, {"copy or fill", "#d08c3c"}, {"by the interpreter", "#b3261e"}};
+std::string OfRun(const ProfileSummary& summary, double ms) { return Format("%.1f", 100 * summary.Share(ms)); }
+std::string Percent(double share) { return Format("%.1f %%", 100 * share); }
 
-const Colour& ColourOf(const ProfiledStep* step) {
-  if (step == nullptr || step->sort == gpu::StepKind::kCopy || step->sort == gpu::StepKind::kFill) return kColours[2];
-  if (step->IsInterpreted()) return kColours[3];
-  return step->sort == gpu::StepKind::kKernel ? kColours[0] : kColours[1];
+std::string Card(std::string_view title, const std::string& value, const std::string& more = "") {
+  return Str("<div><span class=\"s\">", title, "</span>", Element("b", value), Element("span", more, "s"), "</div>\n");
 }
 
-constexpr double kWidth = 1160, kLeft = 70, kRight = 20, kLane = 30, kNamedLane = 20;
-
-std::string Number(double value) { return Format("%.2f", value); }
-std::string Label(double x, double y, std::string_view anchor, std::string_view text) {
-  return Str("<text x=\"", Number(x), "\" y=\"", Number(y), "\" text-anchor=\"", anchor, "\">", XmlText(text),
-             "</text>\n");
-}
-std::string Line(double x1, double y1, double x2, double y2, std::string_view attributes) {
-  return Str("<line x1=\"", Number(x1), "\" y1=\"", Number(y1), "\" x2=\"", Number(x2), "\" y2=\"", Number(y2), "\" ",
-             attributes, "/>\n");
-}
-std::string Svg(double height, const std::string& content) {
-  return Str("<div class=\"t\"><svg viewBox=\"0 0 ", Number(kWidth), " ", Number(height), "\" role=\"img\">\n", content,
-             "</svg></div>\n");
-}
-
-// Approximate width of a character in a font of 11 pixels.
-constexpr double kCharacter = 6.2;
-
-// Cuts the text to `width` pixels, or to "" if fewer than four characters fit.
-std::string Fitted(std::string_view text, double width) {
-  auto fits = static_cast<size_t>(std::max(0.0, width / kCharacter));
-  if (text.size() <= fits) return std::string(text);
-  while (fits >= 4 && (text[fits - 1] & 0xC0) == 0x80) --fits;
-  return fits < 4 ? "" : Str(text.substr(0, fits - 1), "\u2026");
-}
-
-std::string OriginOf(const std::string& op_name, const std::string& source) {
-  return Str(op_name, op_name.empty() || source.empty() ? "" : "  ", source);
-}
-
-// Length of the common path, including its last '/'.
-size_t SharedPrefix(const std::vector<std::string_view>& names) {
-  if (names.empty()) return 0;
-  size_t shared = names.front().rfind('/') + 1;
-  for (const std::string_view name : names) {
-    while (shared > 0 && name.substr(0, shared) != names.front().substr(0, shared))
-      shared = shared < 2 ? 0 : names.front().rfind('/', shared - 2) + 1;
-  }
-  return shared;
-}
-
-double StepOf(double range, int most) {
-  const double rough = std::max(range, 1e-12) / most, power = std::pow(10, std::floor(std::log10(rough)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= rough) return factor * power;
-  }
-  return 10 * power;
-}
-
-class Page {
- public:
-  explicit Page(const ProfileSummary& summary) : summary_(summary) {}
-
-  std::string Take() {
-    out_ = PageHead(Str("Profile of ", summary_.module_name), kRules);
-    out_ += Str("<h1>", XmlText(summary_.module_name), "</h1>\n<p class=\"s\">", XmlText(summary_.path), " on ",
-                XmlText(summary_.platform), " (", XmlText(summary_.device), "), planned for ", XmlText(summary_.target),
-                "</p>\n");
-    Cards();
-    Advice();
-    TimeLine();
-    MemoryCurve();
-    Roofline();
-    StepTable();
-    Loops();
-    Groups("By scope of op_name", summary_.scopes);
-    Groups("By line of the source", summary_.sources);
-    Held();
-    return Str(out_, kPageEnd);
-  }
-
- private:
-  const ProfiledStep* StepOfSpan(const SampleSpan& span) const {
-    return span.step < 0 ? nullptr : &summary_.steps[span.step].step;
-  }
-
-  void Card(std::string_view title, const std::string& value, const std::string& more = "") {
-    out_ += Str("<div><span class=\"s\">", title, "</span><b>", XmlText(value), "</b><span class=\"s\">", XmlText(more),
-                "</span></div>\n");
-  }
-
-  void Cards() {
-    const auto percent = [](double share) { return Format("%.1f %%", 100 * share); };
-    out_ += "<div class=\"c\">\n";
-    Card("run", HumanMilliseconds(summary_.run_ms),
-         Str("± ", HumanMilliseconds(summary_.deviation_ms), ", ", Counted(summary_.runs, "run")));
-    Card("device busy", percent(summary_.Share(summary_.busy_ms)), HumanMilliseconds(summary_.busy_ms));
-    for (int cause = 0; cause < kGapCauses; ++cause) {
-      const GapFigures& gap = summary_.gaps[cause];
-      if (gap.count > 0)
-        Card(Str("gaps: ", ToString(static_cast<GapCause>(cause))), percent(summary_.Share(gap.ms)),
-             HumanMilliseconds(gap.ms));
-    }
-    if (summary_.interpreted_ms > 0)
-      Card("interpreter", percent(summary_.Share(summary_.interpreted_ms)), HumanMilliseconds(summary_.interpreted_ms));
-    Card("memory", HumanBytes(static_cast<double>(summary_.memory.planned_bytes)),
-         Str("live at most ", HumanBytes(static_cast<double>(summary_.memory.peak_bytes))));
-    Card("overhead", percent(summary_.overhead), "of profiling");
-    out_ += "</div>\n";
-  }
-
-  void Advice() {
-    const std::vector<std::string> advice = AdviceOn(summary_);
-    if (advice.empty()) return;
-    out_ += "<h2>Advice</h2><ul>\n";
-    for (const std::string& one : advice) out_ += Str("<li>", XmlText(one), "</li>\n");
-    out_ += "</ul>\n";
-  }
-
-  double X(double us) const {
-    return kLeft + (kWidth - kLeft - kRight) * us / std::max(1e-9, 1000 * summary_.sample_ms);
-  }
-
-  std::string TimeAxis(double top, double bottom) const {
-    std::string axis;
-    const double most = 1000 * summary_.sample_ms, step = StepOf(most, 10);
-    for (double us = 0; us <= most; us += step) {
-      axis += Line(X(us), top, X(us), bottom, "class=\"a\"");
-      axis += Label(X(us), bottom + 14, "middle", most < 5000 ? Format("%g us", us) : Format("%g ms", us / 1000));
-    }
-    return axis;
-  }
-
-  std::string NamedBar(double begin, double end, double top, std::string_view name, const std::string& tooltip) const {
-    const double width = std::max(0.5, X(end) - X(begin));
-    const std::string label = Fitted(name, width - 6);
-    constexpr double kWideEnough = 3;
-    return Str("<rect class=\"", width < kWideEnough ? "o i" : "o", "\" x=\"", Number(X(begin)), "\" y=\"",
-               Number(top + 2), "\" width=\"", Number(width), "\" height=\"", kNamedLane - 4, "\"><title>",
-               XmlText(tooltip), "</title></rect>\n",
-               label.empty() ? "" : Label(X(begin) + 3, top + 14, "start", label));
-  }
-
-  std::string StepLanes(const std::vector<size_t>& lanes, double top) const {
-    std::string out;
-    for (size_t i = 0; i < lanes.size(); ++i)
-      out += Label(kLeft - 6, top + kLane * static_cast<double>(i) + 19, "end",
-                   lanes[i] == 3 ? "interpreter" : kColours[lanes[i]].what);
-    for (const SampleSpan& span : summary_.sample) {
-      const ProfiledStep* const step = StepOfSpan(span);
-      const Colour& colour = ColourOf(step);
-      const auto lane = std::ranges::find(lanes, static_cast<size_t>(&colour - kColours)) - lanes.begin();
-      std::string about = "copies inserted by the buffer plan";
-      if (step != nullptr) {
-        const std::string origin = OriginOf(step->op_name, step->source);
-        about = Str(step->name, " (", step->kind, ")", origin.empty() ? "" : "\n", origin, "\n");
-      }
-      out += Str("<rect x=\"", Number(X(span.begin_us)), "\" y=\"", Number(top + kLane * static_cast<double>(lane) + 4),
-                 "\" width=\"", Number(std::max(0.5, X(span.begin_us + span.us) - X(span.begin_us))), "\" height=\"",
-                 kLane - 8, "\" fill=\"", colour.code, "\"><title>", XmlText(about),
-                 Format(" %.2f us</title></rect>\n", span.us));
-    }
-    return out;
-  }
-
-  std::string LoopLanes(double* top) const {
-    constexpr int kMostLanes = 3;
-    std::string out;
-    int lanes = 0;
-    for (const SampleLoop& one : summary_.sample_loops) {
-      if (one.depth >= kMostLanes) continue;
-      lanes = std::max(lanes, one.depth + 1);
-      const ProfiledLoop& loop = summary_.loops[one.loop].loop;
-      const std::string name = loop.name.empty() ? "loop" : loop.name, origin = OriginOf(loop.op_name, loop.source);
-      out += NamedBar(one.begin_us, one.begin_us + one.us, *top + kNamedLane * one.depth,
-                      Str(name, ", ", Counted(one.trips, "trip")),
-                      Str(name, origin.empty() ? "" : "\n", origin, "\n ", Counted(one.trips, "trip"),
-                          Format(", %.2f us", one.us)));
-    }
-    if (lanes > 0) out += Label(kLeft - 6, *top + 15, "end", "loops");
-    *top += lanes * kNamedLane;
-    return out;
-  }
-
-  // The first lane shows the first component in which op_names differ.
-  std::string ScopeLanes(double* top) const {
-    constexpr size_t kMostLanes = 3;
-    std::vector<std::string_view> names;
-    for (const SampleSpan& span : summary_.sample) {
-      const ProfiledStep* const step = StepOfSpan(span);
-      if (step != nullptr && step->op_name.contains('/')) names.push_back(step->op_name);
-    }
-    const size_t shared = SharedPrefix(names);
-    std::string out;
-    size_t lanes = 0;
-    const auto emit = [&](size_t depth, double begin, double end, std::string_view name) {
-      if (depth >= kMostLanes) return;
-      lanes = std::max(lanes, depth + 1);
-      out += NamedBar(begin, end, *top + kNamedLane * static_cast<double>(depth), name,
-                      Str(name, Format("\n %.2f us", end - begin)));
-    };
-    MergedLane<double> scopes(/*is_nested=*/true);
-    for (const SampleSpan& span : summary_.sample) {
-      const ProfiledStep* const step = StepOfSpan(span);
-      if (step == nullptr || step->op_name.empty()) continue;  // Such a step does not end a scope.
-      const std::string_view name = step->op_name;
-      const size_t end = name.rfind('/');  // The last part is the operation.
-      const bool has_scope = end != std::string_view::npos && end > shared;
-      scopes.Add(has_scope ? name.substr(shared, end - shared) : "", span.begin_us, span.begin_us + span.us, emit);
-    }
-    scopes.Close(0, emit);
-    if (lanes > 0) out += Label(kLeft - 6, *top + 15, "end", "scopes");
-    *top += static_cast<double>(lanes) * kNamedLane;
-    return out;
-  }
-
-  void TimeLine() {
-    if (summary_.sample.empty()) return;
-    out_ += Str("<h2>A run</h2>\n<p class=\"s\">The run nearest to the median, ", HumanMilliseconds(summary_.sample_ms),
-                summary_.sample_left_out > 0 ? Str("; without its ", summary_.sample_left_out, " shortest events") : "",
-                ". Point at a bar for its name, origin and time.</p>\n");
-    std::vector<size_t> lanes;
-    for (size_t lane = 0; lane < std::size(kColours); ++lane) {
-      const auto is_here = [&](const SampleSpan& span) { return &ColourOf(StepOfSpan(span)) == &kColours[lane]; };
-      if (std::ranges::any_of(summary_.sample, is_here)) lanes.push_back(lane);
-    }
-    constexpr double kTop = 10;
-    double bottom = kTop + kLane * static_cast<double>(lanes.size());
-    const std::string loops = LoopLanes(&bottom), scopes = ScopeLanes(&bottom);
-    out_ += Svg(bottom + 24, Str(TimeAxis(kTop, bottom), StepLanes(lanes, kTop), loops, scopes));
-  }
-
-  void MemoryCurve() {
-    const auto peak = static_cast<double>(summary_.memory.peak_bytes);
-    if (summary_.sample.empty() || peak <= 0) return;
-    out_ += Str("<h2>Memory</h2>\n<p class=\"s\">Temporaries and outputs over that run, at most ", HumanBytes(peak),
-                " at '", XmlText(summary_.memory.peak_at), "'.</p>\n");
-    constexpr double kTop = 10, kHeight = 120;
-    std::string curve = TimeAxis(kTop, kTop + kHeight);
-    const auto y = [&](double bytes) { return kTop + kHeight * (1 - bytes / peak); };
-    for (const double part : {0.0, 0.5, 1.0})
-      curve += Label(kLeft - 6, y(part * peak) + 4, "end", HumanBytes(part * peak));
-    std::string points;
-    double last = 0;
-    for (const SampleSpan& span : summary_.sample) {
-      const ProfiledStep* const step = StepOfSpan(span);
-      if (step == nullptr) continue;
-      points += Str(Number(X(span.begin_us)), ",", Number(y(last)), " ");
-      last = static_cast<double>(step->live_bytes);
-      points += Str(Number(X(span.begin_us)), ",", Number(y(last)), " ");
-    }
-    points += Str(Number(X(1000 * summary_.sample_ms)), ",", Number(y(last)));
-    curve += Str("<polyline fill=\"none\" stroke=\"#3f74b5\" stroke-width=\"1.5\" points=\"", points, "\"/>\n");
-    out_ += Svg(kTop + kHeight + 24, curve);
-  }
-
-  struct Labelled {
-    double x, y, radius;
-    std::string_view name;
+std::string Cards(const ProfileSummary& summary) {
+  std::string out = Card("run", HumanMilliseconds(summary.run_ms),
+                         Str("± ", HumanMilliseconds(summary.deviation_ms), ", ", Counted(summary.runs, "run")));
+  const auto share = [&](std::string_view title, double ms) {
+    out += Card(title, Percent(summary.Share(ms)), HumanMilliseconds(ms));
   };
+  share("device busy", summary.busy_ms);
+  for (int cause = 0; cause < kGapCauses; ++cause) {
+    const GapFigures& gap = summary.gaps[cause];
+    if (gap.count > 0) share(Str("gaps: ", ToString(static_cast<GapCause>(cause))), gap.ms);
+  }
+  if (summary.interpreted_ms > 0) share("interpreter", summary.interpreted_ms);
+  out += Card("memory", HumanBytes(static_cast<double>(summary.memory.planned_bytes)),
+              Str("live at most ", HumanBytes(static_cast<double>(summary.memory.peak_bytes))));
+  return Str("<div class=\"c\">\n", out, Card("overhead", Percent(summary.overhead), "of profiling"), "</div>\n");
+}
 
-  static std::string NamesOf(const std::vector<Labelled>& discs, double top, double bottom) {
-    constexpr size_t kMost = 12;
-    constexpr double kHeight = 12;
-    struct Box {
-      double left, top, right, bottom;
-    };
-    std::vector<Box> taken;
-    for (const Labelled& disc : discs) {
-      const double inside = 0.7 * disc.radius;  // Half the side of the square in the disc.
-      taken.push_back({disc.x - inside, disc.y - inside, disc.x + inside, disc.y + inside});
-    }
-    std::string out;
-    for (size_t i = 0; i < std::min(kMost, discs.size()); ++i) {
-      const Labelled& disc = discs[i];
-      const std::string name = Fitted(disc.name, 30 * kCharacter);
-      const double width = kCharacter * static_cast<double>(name.size()), beside = disc.radius + 3;
-      const Box places[] = {{disc.x + beside, disc.y - 6, disc.x + beside + width, disc.y + 6},
-                            {disc.x - beside - width, disc.y - 6, disc.x - beside, disc.y + 6},
-                            {disc.x - width / 2, disc.y - beside - kHeight, disc.x + width / 2, disc.y - beside},
-                            {disc.x - width / 2, disc.y + beside, disc.x + width / 2, disc.y + beside + kHeight},
-                            {disc.x + 3, disc.y - beside - kHeight, disc.x + 3 + width, disc.y - beside},
-                            {disc.x - 3 - width, disc.y - beside - kHeight, disc.x - 3, disc.y - beside},
-                            {disc.x + 3, disc.y + beside, disc.x + 3 + width, disc.y + beside + kHeight},
-                            {disc.x - 3 - width, disc.y + beside, disc.x - 3, disc.y + beside + kHeight}};
-      for (const Box& box : places) {
-        const auto meets = [&](const Box& other) {
-          return box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom;
-        };
-        const bool is_inside = box.left >= kLeft && box.right <= kWidth - 4 && box.top >= top && box.bottom <= bottom;
-        if (!is_inside || std::ranges::any_of(taken, meets)) continue;
-        taken.push_back(box);
-        out += Label(box.left, box.bottom - 2, "start", name);
-        break;
-      }
-    }
-    return out;
-  }
+std::string Advice(const ProfileSummary& summary) {
+  std::string items;
+  for (const std::string& one : AdviceOn(summary)) items += Str(Element("li", one), "\n");
+  return items.empty() ? "" : Str("<h2>Advice</h2><ul>\n", items, "</ul>\n");
+}
 
-  void Roofline() {
-    struct Dot {
-      const StepRow* row;
-      double intensity, rate;
-    };
-    std::vector<Dot> dots;
-    for (const StepRow& row : summary_.steps) {
-      const double work = row.step.cost.flops + row.step.cost.transcendentals, bytes = row.step.cost.bytes();
-      if (work > 0 && bytes > 0 && row.figures.mean_us > 0 && !row.step.IsInterpreted())
-        dots.push_back({&row, work / bytes, row.GigaflopsPerSecond()});
-    }
-    const double memory = summary_.memory_rate / 1e9, peak = *std::ranges::max_element(summary_.dot_rates) / 1e9;
-    if (dots.empty() || memory <= 0 || peak <= 0) return;
-    out_ += Str("<h2>Roofline</h2>\n<p class=\"s\">The roof is ", XmlText(summary_.roof_name),
-                " as described, not measured: ", Format("%.3g GB/s, %.3g GFLOP/s", memory, peak),
-                ". The area of a disc is its share of the time. A step above the roof reads from caches.</p>\n");
-    double left = peak / memory, right = left, low = peak, high = peak;
-    for (const Dot& dot : dots) {
-      left = std::min(left, dot.intensity), right = std::max(right, dot.intensity);
-      low = std::min(low, dot.rate), high = std::max(high, dot.rate);
-    }
-    const auto floor_of = [](double value) { return std::floor(std::log10(std::max(value, 1e-6))); };
-    const double x0 = floor_of(left), x1 = floor_of(right) + 1, y0 = floor_of(low), y1 = floor_of(high) + 1;
-    constexpr double kTop = 10, kHeight = 320;
-    const auto x = [&](double v) { return kLeft + (kWidth - kLeft - kRight) * (std::log10(v) - x0) / (x1 - x0); };
-    const auto y = [&](double v) { return kTop + kHeight * (1 - (std::log10(v) - y0) / (y1 - y0)); };
-    std::string plot;
-    for (double power = x0; power <= x1; ++power) {
-      const double at = std::pow(10, power);
-      plot += Line(x(at), kTop, x(at), kTop + kHeight, "class=\"a\"");
-      plot += Label(x(at), kTop + kHeight + 14, "middle", Format("%g", at));
-    }
-    for (double power = y0; power <= y1; ++power) {
-      const double at = std::pow(10, power);
-      plot += Line(kLeft, y(at), kWidth - kRight, y(at), "class=\"a\"");
-      plot += Label(kLeft - 6, y(at) + 4, "end", Format("%g", at));
-    }
-    plot += Label((kLeft + kWidth) / 2, kTop + kHeight + 30, "middle", "flop per byte");
-    plot += Label(kLeft, kTop - 1, "start", "GFLOP/s");
-    constexpr std::string_view kRoof = "stroke=\"#d08c3c\" stroke-width=\"2\"";
-    const double from = std::max(std::pow(10, x0), std::pow(10, y0) / memory), bend = peak / memory;
-    plot += Line(x(from), y(from * memory), x(bend), y(peak), kRoof);
-    plot += Line(x(bend), y(peak), x(std::pow(10, x1)), y(peak), kRoof);
-    std::vector<Labelled> discs;
-    for (const Dot& dot : dots) {
-      const double radius = 2.5 + 22 * std::sqrt(std::min(1.0, summary_.Share(dot.row->figures.ms)));
-      const ProfiledStep& step = dot.row->step;
-      discs.push_back({x(dot.intensity), y(std::max(dot.rate, std::pow(10, y0))), radius, step.name});
-      const std::string origin = OriginOf(step.op_name, step.source);
-      plot += Str("<circle cx=\"", Number(discs.back().x), "\" cy=\"", Number(discs.back().y), "\" r=\"",
-                  Number(radius), "\" fill=\"", ColourOf(&step).code, "\" fill-opacity=\"0.55\"><title>",
-                  XmlText(step.name), " (", XmlText(step.kind), ")", origin.empty() ? "" : "\n", XmlText(origin),
-                  Format("\n%.3g flop/byte, %.3g GFLOP/s, %.1f %% of the run</title></circle>\n", dot.intensity,
-                         dot.rate, 100 * summary_.Share(dot.row->figures.ms)));
-    }
-    plot += NamesOf(discs, kTop, kTop + kHeight);
-    out_ += Svg(kTop + kHeight + 40, plot);
-  }
+std::string NameCell(const std::string& name, const std::string& op_name, const std::string& source) {
+  const std::string origin = OriginOf(op_name, source);
+  return Str("<td class=\"x\">", XmlText(name), origin.empty() ? "" : Element("span", origin, "s"), "</td>");
+}
+std::string Bar(const ProfileSummary& summary, double ms) {
+  return Format("<td class=\"b\"><div style=\"width:%.1f%%\"></div></td>", std::min(100.0, 100 * summary.Share(ms)));
+}
+// Cells of numbers.
+template <class... Texts>
+std::string Numbers(const Texts&... texts) {
+  return Str(Cell(texts, "n")...);
+}
 
-  void Head(std::span<const std::string_view> titles) {
-    out_ += "<div class=\"t\"><table>\n<tr>";
-    for (const std::string_view title : titles) {
-      const bool right = title.starts_with('>');
-      out_ += Str(right ? "<th class=\"n\">" : "<th>", XmlText(title.substr(right ? 1 : 0)), "</th>");
-    }
-    out_ += "</tr>\n";
-  }
-  static std::string Cell(const std::string& text) { return Str("<td>", XmlText(text), "</td>"); }
-  static std::string NumberCell(const std::string& text) { return Str("<td class=\"n\">", XmlText(text), "</td>"); }
-  static std::string NameCell(const std::string& name, const std::string& op_name, const std::string& source) {
-    const std::string origin = OriginOf(op_name, source);
-    return Str("<td class=\"x\">", XmlText(name),
-               origin.empty() ? "" : Str("<span class=\"s\">", XmlText(origin), "</span>"), "</td>");
-  }
-  std::string Bar(double ms) const {
-    return Format("<td class=\"b\"><div style=\"width:%.1f%%\"></div></td>", std::min(100.0, 100 * summary_.Share(ms)));
-  }
+std::string Section(std::string_view title, const std::vector<std::string>& rows, size_t left_out,
+                    std::string_view what) {
+  return Str("<h2>", title, "</h2>\n", HtmlRows(rows),
+             left_out == 0 ? "" : Str("<p class=\"s\">", left_out, " ", what, "</p>\n"));
+}
 
-  void StepTable() {
-    constexpr size_t kMost = 200;
-    constexpr std::string_view kTitles[] = {"step", "kind",  "",      ">%",       ">ms",   ">count",
-                                            ">us",  ">bits", ">GB/s", ">GFLOP/s", ">roof", "bound"};
-    out_ += "<h2>Steps</h2>\n";
-    Head(kTitles);
-    size_t rows = 0;
-    for (const StepRow& row : summary_.steps) {
-      if (row.figures.executions == 0 || rows == kMost) break;
-      ++rows;
-      const ProfiledStep& step = row.step;
-      out_ += Str(
-          "<tr>", NameCell(step.name, step.op_name, step.source), Cell(step.kind), Bar(row.figures.ms),
-          NumberCell(Format("%.1f", 100 * summary_.Share(row.figures.ms))), NumberCell(Format("%.4f", row.figures.ms)),
-          NumberCell(Format("%g", row.figures.executions)), NumberCell(Format("%.2f", row.figures.mean_us)),
-          NumberCell(Str(step.bits)), NumberCell(Format("%.1f", row.GigabytesPerSecond())),
-          NumberCell(Format("%.2f", row.GigaflopsPerSecond())), NumberCell(Format("%.0f %%", 100 * row.OfRoof())),
-          Cell(std::string(ToString(step.bound))), "</tr>\n");
-    }
-    out_ += "</table></div>\n";
-    if (rows < summary_.steps.size())
-      out_ += Str("<p class=\"s\">", summary_.steps.size() - rows, " more steps take less time or did not run.</p>\n");
+std::string StepTable(const ProfileSummary& summary) {
+  constexpr size_t kMost = 200;
+  std::vector<std::string> rows = {
+      TitleCells({"step", "kind", "", ">%", ">ms", ">count", ">us", ">bits", ">GB/s", ">GFLOP/s", ">roof", "bound"})};
+  for (const StepRow& row : summary.steps) {
+    if (row.figures.executions == 0 || rows.size() > kMost) break;
+    const ProfiledStep& step = row.step;
+    rows.push_back(Str(
+        NameCell(step.name, step.op_name, step.source), Cell(step.kind), Bar(summary, row.figures.ms),
+        Numbers(OfRun(summary, row.figures.ms), Format("%.4f", row.figures.ms), Format("%g", row.figures.executions),
+                Format("%.2f", row.figures.mean_us), Str(step.bits), Format("%.1f", row.GigabytesPerSecond()),
+                Format("%.2f", row.GigaflopsPerSecond()), Format("%.0f %%", 100 * row.OfRoof())),
+        Cell(ToString(step.bound))));
   }
+  return Section("Steps", rows, summary.steps.size() - (rows.size() - 1), "more steps take less time or did not run.");
+}
 
-  void Loops() {
-    if (summary_.loops.empty()) return;
-    constexpr std::string_view kTitles[] = {"loop", "", ">%", ">ms", ">trips", ">us per trip"};
-    out_ += "<h2>Loops</h2>\n";
-    Head(kTitles);
-    for (const auto& [loop, figures] : summary_.loops)
-      out_ += Str("<tr>", NameCell(loop.name, loop.op_name, loop.source), Bar(figures.ms),
-                  NumberCell(Format("%.1f", 100 * summary_.Share(figures.ms))), NumberCell(Format("%.4f", figures.ms)),
-                  NumberCell(Format("%g", figures.trips)),
-                  NumberCell(Format("%.2f", figures.trips > 0 ? 1000 * figures.ms / figures.trips : 0)), "</tr>\n");
-    out_ += "</table></div>\n";
-  }
+std::string Loops(const ProfileSummary& summary) {
+  if (summary.loops.empty()) return "";
+  std::vector<std::string> rows = {TitleCells({"loop", "", ">%", ">ms", ">trips", ">us per trip"})};
+  for (const auto& [loop, figures] : summary.loops)
+    rows.push_back(Str(NameCell(loop.name, loop.op_name, loop.source), Bar(summary, figures.ms),
+                       Numbers(OfRun(summary, figures.ms), Format("%.4f", figures.ms), Format("%g", figures.trips),
+                               Format("%.2f", figures.trips > 0 ? 1000 * figures.ms / figures.trips : 0))));
+  return Section("Loops", rows, 0, "");
+}
 
-  void Groups(std::string_view title, const std::vector<GroupRow>& groups) {
-    if (groups.empty()) return;
-    constexpr size_t kMost = 50;
-    constexpr std::string_view kTitles[] = {"", ">%", ">ms", ">count", "name"};
-    out_ += Str("<h2>", title, "</h2>\n");
-    Head(kTitles);
-    for (size_t i = 0; i < std::min(kMost, groups.size()); ++i)
-      out_ += Str("<tr>", Bar(groups[i].ms), NumberCell(Format("%.1f", 100 * summary_.Share(groups[i].ms))),
-                  NumberCell(Format("%.4f", groups[i].ms)), NumberCell(Format("%g", groups[i].executions)),
-                  NameCell(groups[i].name, "", ""), "</tr>\n");
-    out_ += "</table></div>\n";
-    if (groups.size() > kMost) out_ += Str("<p class=\"s\">", groups.size() - kMost, " more take less time.</p>\n");
-  }
+constexpr size_t kMostRows = 50;
 
-  void Held() {
-    if (summary_.memory.at_peak.empty()) return;
-    constexpr size_t kMost = 50;
-    constexpr std::string_view kTitles[] = {">bytes", "value", "shape", "from", "to"};
-    out_ += "<h2>Values in memory at the peak</h2>\n";
-    Head(kTitles);
-    const std::vector<HeldValue>& all = summary_.memory.at_peak;
-    for (size_t i = 0; i < std::min(kMost, all.size()); ++i)
-      out_ += Str("<tr>", NumberCell(HumanBytes(static_cast<double>(all[i].bytes))),
-                  NameCell(Str(all[i].name, all[i].is_output ? " (output)" : ""), all[i].op_name, all[i].source),
-                  Cell(all[i].shape), Cell(all[i].from), Cell(all[i].to), "</tr>\n");
-    out_ += "</table></div>\n";
-    if (all.size() > kMost) out_ += Str("<p class=\"s\">", all.size() - kMost, " smaller values.</p>\n");
-  }
+std::string Groups(const ProfileSummary& summary, std::string_view title, const std::vector<GroupRow>& groups) {
+  if (groups.empty()) return "";
+  std::vector<std::string> rows = {TitleCells({"", ">%", ">ms", ">count", "name"})};
+  const size_t shown = std::min(kMostRows, groups.size());
+  for (size_t i = 0; i < shown; ++i)
+    rows.push_back(
+        Str(Bar(summary, groups[i].ms),
+            Numbers(OfRun(summary, groups[i].ms), Format("%.4f", groups[i].ms), Format("%g", groups[i].executions)),
+            NameCell(groups[i].name, "", "")));
+  return Section(title, rows, groups.size() - shown, "more take less time.");
+}
 
-  const ProfileSummary& summary_;
-  std::string out_;
-};
+std::string Held(const ProfileSummary& summary) {
+  const std::vector<HeldValue>& all = summary.memory.at_peak;
+  if (all.empty()) return "";
+  std::vector<std::string> rows = {TitleCells({">bytes", "value", "shape", "from", "to"})};
+  const size_t shown = std::min(kMostRows, all.size());
+  for (size_t i = 0; i < shown; ++i)
+    rows.push_back(Str(Numbers(HumanBytes(static_cast<double>(all[i].bytes))),
+                       NameCell(Str(all[i].name, all[i].is_output ? " (output)" : ""), all[i].op_name, all[i].source),
+                       Cell(all[i].shape), Cell(all[i].from), Cell(all[i].to)));
+  return Section("Values in memory at the peak", rows, all.size() - shown, "smaller values.");
+}
 
 }  // namespace
 
-std::string ProfileHtml(const ProfileSummary& summary) { return Page(summary).Take(); }
+std::string ProfileHtml(const ProfileSummary& summary) {
+  return Str(PageHead(Str("Profile of ", summary.module_name), kRules), Element("h1", summary.module_name),
+             "\n<p class=\"s\">", XmlText(summary.path), " on ", XmlText(summary.platform), " (",
+             XmlText(summary.device), "), planned for ", XmlText(summary.target), "</p>\n", Cards(summary),
+             Advice(summary), TimeLine(summary), MemoryCurve(summary), Roofline(summary), StepTable(summary),
+             Loops(summary), Groups(summary, "By scope of op_name", summary.scopes),
+             Groups(summary, "By line of the source", summary.sources), Held(summary), kPageEnd);
+}
 
 }  // namespace hlo

@@ -90,12 +90,12 @@ class Page {
                 who.empty() ? "" : Str(": ", XmlText(who)), "</h1>\n");
     if (const Instruction* const place = TRY(Place())) {
       const std::string source = SourceOf(*place, SourcePlaces(place->module()));
-      if (!source.empty()) out_ += Str("<p class=\"q\">computes ", XmlText(source), "</p>\n");
+      if (!source.empty()) out_ += Str(Element("p", Str("computes ", source), "q"), "\n");
     }
     if (culprit.kind != Culprit::Kind::kNone) {
       // Later lines name commands, which a page does not need.
       const std::string_view first = std::string_view(culprit.text).substr(0, culprit.text.find('\n'));
-      out_ += Str("<p>", XmlText(first), "</p>\n");
+      out_ += Str(Element("p", first), "\n");
     }
     out_ += Str("<p class=\"s\">", XmlText(report_.path), " (", XmlText(report_.module_name), ") on ",
                 XmlText(report_.platform), report_.device.empty() ? "" : Str(" (", XmlText(report_.device), ")"),
@@ -157,28 +157,23 @@ class Page {
       }
       if (!rows.empty())
         out_ += HtmlTable({"element", ">expected", ">actual", ">error", ">error bound", ">error / bound"}, rows);
-      for (const std::string& hint : tensor.looks_like) out_ += Str("<p>looks like: ", XmlText(hint), "</p>\n");
+      for (const std::string& hint : tensor.looks_like) out_ += Str(Element("p", Str("looks like: ", hint)), "\n");
     }
     out_ += "</div>\n";
   }
 
   void Judges() {
-    std::string rows;
+    std::vector<std::string> rows = {TitleCells({"by", "verdict", "what it found"})};
     for (const Oracle& oracle : AllOracles()) {
       const std::string line = oracle.line(report_);
       if (line.empty()) continue;
       const std::string_view first = std::string_view(line).substr(0, line.find(' '));
       const std::string_view look = first == "MATCH" ? "good" : first == "MISMATCH" ? "bad" : "";
       const std::string_view verdict = look.empty() ? "" : first;
-      rows += Str("<tr><td>", XmlText(oracle.name), "</td><td class=\"", look, "\"><b>", verdict,
-                  "</b></td><td class=\"x\">", XmlText(Trim(std::string_view(line).substr(verdict.size()))),
-                  "</td></tr>\n");
+      rows.push_back(Str(Cell(oracle.name), "<td class=\"", look, "\">", Element("b", verdict), "</td>",
+                         Cell(Trim(std::string_view(line).substr(verdict.size())), "x")));
     }
-    if (rows.empty()) return;
-    out_ +=
-        Str("<h2>What was judged</h2>\n<div class=\"t\"><table>\n<tr><th>by</th><th>verdict</th><th>what it "
-            "found</th></tr>\n",
-            rows, "</table></div>\n");
+    if (rows.size() > 1) out_ += Str("<h2>What was judged</h2>\n", HtmlRows(rows));
   }
 
   Experiment& experiment_;

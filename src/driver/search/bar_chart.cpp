@@ -17,21 +17,10 @@ constexpr double kRow = 22, kBarHeight = 14, kPlot = 560, kCharacter = 6.9, kMar
 std::string Number(double value) { return Format("%.1f", value); }
 
 std::string Text(double x, double y, std::string_view style, std::string_view text) {
-  return Str("<text x=\"", Number(x), "\" y=\"", Number(y), "\" ", style, ">", XmlText(text), "</text>\n");
+  return SvgText(x, y, style, text, 1);
 }
-
 std::string Line(double x1, double y1, double x2, double y2, std::string_view style) {
-  return Str("<line x1=\"", Number(x1), "\" y1=\"", Number(y1), "\" x2=\"", Number(x2), "\" y2=\"", Number(y2), "\" ",
-             style, "/>\n");
-}
-
-// About six marks, 1, 2 or 5 times a power of ten apart.
-double StepOf(double range) {
-  const double rough = range / 6, power = std::pow(10, std::floor(std::log10(rough)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= rough) return factor * power;
-  }
-  return 10 * power;
+  return SvgLine(x1, y1, x2, y2, style, 1);
 }
 
 struct Scale {
@@ -52,7 +41,7 @@ Scale ScaleOf(const BarChart& chart) {
     }
   }
   if (scale.high <= scale.low) scale.high = scale.low + 1;
-  scale.step = StepOf(scale.high - scale.low);
+  scale.step = AxisStep(scale.high - scale.low, 6);
   // A small negative value does not extend the axis by a whole step.
   scale.low = std::max(std::floor(scale.low / scale.step) * scale.step, scale.low - 0.1 * scale.step);
   scale.high = std::ceil(scale.high / scale.step) * scale.step;
