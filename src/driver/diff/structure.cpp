@@ -155,6 +155,95 @@ class KernelSets {
   std::vector<int> parent_;
 };
 
+void Add(const Side& side, const Instruction& inst, std::vector<InstructionDiff>* to,
+         const Instruction* InstructionDiff::* place) {
+  InstructionDiff one;
+  one.*place = &inst;
+  one.source = SourceOf(side, inst);
+  to->push_back(std::move(one));
+}
+
+void AddUnpaired(const Side& side, std::vector<InstructionDiff>* to, const Instruction* InstructionDiff::* place) {
+  for (const Computation* computation : side.diff.computations()) {
+    if (side.partner[computation->id()] != nullptr || &side.FirstOf(*computation) != computation) continue;
+    for (const DiffNode& node : side.diff.GraphOf(*computation).nodes) Add(side, *node.inst, to, place);
+  }
+}
+
+// The source of a kernel. A fusion without a source has the last source inside it.
+std::string SourceOfKernel(const Side& side, const Instruction& inst) {
+  std::string source = SourceOf(side, inst);
+  if (!source.empty() || !IsFusion(inst)) return source;
+  for (const Instruction* one : FusedComputation(inst).instructions()) {
+    if (std::string own = SourceOf(side, *one); !own.empty()) source = std::move(own);
+  }
+  return source;
+}
+
+// Finds parameters whose order changed, not only their number.
+std::vector<bool> MovedParameters(const PairOfGraphs& pair, bool is_mirrored) {
+  struct Parameter {
+    int64_t number, other;  // On the side where matching starts, and on the other.
+    int left;
+  };
+  std::vector<Parameter> parameters;
+  for (int i = 0; i < pair.left.size(); ++i) {
+    const Instruction& was = *pair.left.nodes[i].inst;
+    if (!was.Is(Opcode::kParameter) || pair.match.right_of[i] < 0) continue;
+    const Instruction& is = *pair.right.nodes[pair.match.right_of[i]].inst;
+    if (!is.Is(Opcode::kParameter)) continue;
+    parameters.push_back({was.parameter_number(), is.parameter_number(), i});
+    if (is_mirrored) std::swap(parameters.back().number, parameters.back().other);
+  }
+  std::ranges::sort(parameters, {}, &Parameter::number);
+  std::vector<size_t> numbers;
+  for (const Parameter& parameter : parameters) numbers.push_back(parameter.other);
+  std::vector<bool> moved(pair.left.size());
+  for (const Parameter& parameter : parameters) moved[parameter.left] = true;
+  for (const size_t stayed : LongestIncreasing(numbers)) moved[parameters[stayed].left] = false;
+  return moved;
+}
+
+int64_t CountMoved(const PairOfGraphs& pair) {
+  std::vector<size_t> places;
+  for (const int other : pair.match.right_of) {
+    if (other >= 0) places.push_back(other);
+  }
+  return std::ssize(places) - std::ssize(LongestIncreasing(places));
+}
+
+// Skips operands without a partner, which are reported themselves, and operands with equal hashes.
+void AddOperands(const PairOfGraphs& pair, int left, int right, std::vector<AttributeChange>* changes) {
+  const std::span<const int> was = pair.left.OperandsOf(left), is = pair.right.OperandsOf(right);
+  const auto name = [](const DiffGraph& graph, int node) { return std::string(graph.nodes[node].inst->name()); };
+  const int64_t count = pair.left.nodes[left].operand_count;
+  if (was.size() != is.size() || count != pair.right.nodes[right].operand_count) {
+    changes->push_back({"operands", Str(was.size()), Str(is.size())});
+    return;
+  }
+  const auto is_other = [&](int a, int b) {
+    return pair.match.right_of[a] != b && pair.match.right_of[a] >= 0 && pair.match.left_of[b] >= 0 &&
+           pair.left.nodes[a].operand_cone != pair.right.nodes[b].operand_cone;
+  };
+  for (int64_t i = 0; i < count; ++i) {
+    if (is_other(was[i], is[i]))
+      changes->push_back({Str("operand ", i), name(pair.left, was[i]), name(pair.right, is[i])});
+  }
+  for (size_t i = count; i < was.size(); ++i) {
+    const auto others = is.subspan(count);
+    const bool is_there = std::ranges::any_of(others, [&](int b) { return !is_other(was[i], b); });
+    if (!is_there) changes->push_back({"control-predecessors", name(pair.left, was[i]), ""});
+  }
+}
+
+KernelDiff::What WhatOf(const KernelSets::Set& set) {
+  using What = KernelDiff::What;
+  if (set.right.empty()) return What::kOnlyLeft;
+  if (set.left.empty()) return What::kOnlyRight;
+  if (set.left.size() == 1) return set.right.size() == 1 ? What::kChanged : What::kSplit;
+  return set.right.size() == 1 ? What::kMerged : What::kRegrouped;
+}
+
 class Differ {
  public:
   Differ(Side& left, Side& right, const StructureOptions& options)
@@ -203,7 +292,7 @@ class Differ {
     if (is_mirrored_) std::swap(pair.match.left_of, pair.match.right_of);
     PairCallees(pair);
     std::vector<bool> differs(pair.left.size());
-    const std::vector<bool> moved = MovedParameters(pair);
+    const std::vector<bool> moved = MovedParameters(pair, is_mirrored_);
     for (int i = 0; i < pair.left.size(); ++i) {
       const int other = pair.match.right_of[i];
       if (other < 0) {
@@ -225,48 +314,8 @@ class Differ {
     }
     if (left.execution_thread != right.execution_thread)
       diff_.module.push_back({Str("execution_thread of ", left.name()), left.execution_thread, right.execution_thread});
-    if (!options_.ignore.order) CountMoved(pair);
+    if (!options_.ignore.order) diff_.moved += CountMoved(pair);
     CompareKernels(pair, differs);
-  }
-
-  static void Add(const Side& side, const Instruction& inst, std::vector<InstructionDiff>* to,
-                  const Instruction* InstructionDiff::* place) {
-    InstructionDiff one;
-    one.*place = &inst;
-    one.source = SourceOf(side, inst);
-    to->push_back(std::move(one));
-  }
-
-  // Finds parameters whose order changed, not only their number.
-  std::vector<bool> MovedParameters(const PairOfGraphs& pair) const {
-    struct Parameter {
-      int64_t number, other;  // On the side where matching starts, and on the other.
-      int left;
-    };
-    std::vector<Parameter> parameters;
-    for (int i = 0; i < pair.left.size(); ++i) {
-      const Instruction& was = *pair.left.nodes[i].inst;
-      if (!was.Is(Opcode::kParameter) || pair.match.right_of[i] < 0) continue;
-      const Instruction& is = *pair.right.nodes[pair.match.right_of[i]].inst;
-      if (!is.Is(Opcode::kParameter)) continue;
-      parameters.push_back({was.parameter_number(), is.parameter_number(), i});
-      if (is_mirrored_) std::swap(parameters.back().number, parameters.back().other);
-    }
-    std::ranges::sort(parameters, {}, &Parameter::number);
-    std::vector<size_t> numbers;
-    for (const Parameter& parameter : parameters) numbers.push_back(parameter.other);
-    std::vector<bool> moved(pair.left.size());
-    for (const Parameter& parameter : parameters) moved[parameter.left] = true;
-    for (const size_t stayed : LongestIncreasing(numbers)) moved[parameters[stayed].left] = false;
-    return moved;
-  }
-
-  void CountMoved(const PairOfGraphs& pair) {
-    std::vector<size_t> places;
-    for (const int other : pair.match.right_of) {
-      if (other >= 0) places.push_back(other);
-    }
-    diff_.moved += std::ssize(places) - std::ssize(LongestIncreasing(places));
   }
 
   std::vector<AttributeChange> ChangesOfNodes(const PairOfGraphs& pair, int left, int right) {
@@ -314,30 +363,6 @@ class Differ {
     }
   }
 
-  // Skips operands without a partner, which are reported themselves, and operands with equal hashes.
-  static void AddOperands(const PairOfGraphs& pair, int left, int right, std::vector<AttributeChange>* changes) {
-    const std::span<const int> was = pair.left.OperandsOf(left), is = pair.right.OperandsOf(right);
-    const auto name = [](const DiffGraph& graph, int node) { return std::string(graph.nodes[node].inst->name()); };
-    const int64_t count = pair.left.nodes[left].operand_count;
-    if (was.size() != is.size() || count != pair.right.nodes[right].operand_count) {
-      changes->push_back({"operands", Str(was.size()), Str(is.size())});
-      return;
-    }
-    const auto is_other = [&](int a, int b) {
-      return pair.match.right_of[a] != b && pair.match.right_of[a] >= 0 && pair.match.left_of[b] >= 0 &&
-             pair.left.nodes[a].operand_cone != pair.right.nodes[b].operand_cone;
-    };
-    for (int64_t i = 0; i < count; ++i) {
-      if (is_other(was[i], is[i]))
-        changes->push_back({Str("operand ", i), name(pair.left, was[i]), name(pair.right, is[i])});
-    }
-    for (size_t i = count; i < was.size(); ++i) {
-      const auto others = is.subspan(count);
-      const bool is_there = std::ranges::any_of(others, [&](int b) { return !is_other(was[i], b); });
-      if (!is_there) changes->push_back({"control-predecessors", name(pair.left, was[i]), ""});
-    }
-  }
-
   void CompareKernels(const PairOfGraphs& pair, const std::vector<bool>& differs) {
     for (const KernelSets::Set& set : KernelSets(pair, left_.diff, right_.diff).Take()) {
       KernelDiff kernels{.what = WhatOf(set), .left = {}, .right = {}, .changes = {}, .source = ""};
@@ -371,14 +396,6 @@ class Differ {
         if (same) name(*other, *user);
       }
     }
-  }
-
-  static KernelDiff::What WhatOf(const KernelSets::Set& set) {
-    using What = KernelDiff::What;
-    if (set.right.empty()) return What::kOnlyLeft;
-    if (set.left.empty()) return What::kOnlyRight;
-    if (set.left.size() == 1) return set.right.size() == 1 ? What::kChanged : What::kSplit;
-    return set.right.size() == 1 ? What::kMerged : What::kRegrouped;
   }
 
   bool IsChanged(const PairOfGraphs& pair, const DiffKernel& left, const DiffKernel& right,
@@ -417,24 +434,6 @@ class Differ {
     };
     add(left_, pair.left_computation, kernels->left, -1);
     add(right_, pair.right_computation, kernels->right, 1);
-  }
-
-  // The source of a kernel. A fusion without a source has the last source inside it.
-  static std::string SourceOfKernel(const Side& side, const Instruction& inst) {
-    std::string source = SourceOf(side, inst);
-    if (!source.empty() || !IsFusion(inst)) return source;
-    for (const Instruction* one : FusedComputation(inst).instructions()) {
-      if (std::string own = SourceOf(side, *one); !own.empty()) source = std::move(own);
-    }
-    return source;
-  }
-
-  static void AddUnpaired(const Side& side, std::vector<InstructionDiff>* to,
-                          const Instruction* InstructionDiff::* place) {
-    for (const Computation* computation : side.diff.computations()) {
-      if (side.partner[computation->id()] != nullptr || &side.FirstOf(*computation) != computation) continue;
-      for (const DiffNode& node : side.diff.GraphOf(*computation).nodes) Add(side, *node.inst, to, place);
-    }
   }
 
   // If hashes differ although no difference was found, values enter and leave fusions in different ways.
