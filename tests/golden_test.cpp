@@ -1,5 +1,5 @@
-// Runs the files testdata/**/*.hlo (and *.session) that have a `// RUN:` line, and compares the output with the blocks
-// at the end of the file.
+// Runs the files *.hlo, *.mlir and *.session below testdata/ that have a `// RUN:` line, and compares the output with
+// the blocks at the end of the file.
 //
 //   // RUN: hlo check %s          %s is the file, `hlo` is the program that was built, and a shell runs the line
 //   ...HLO...
@@ -24,6 +24,7 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -134,10 +135,11 @@ TEST_P(Golden, PrintsTheExpectedOutput) {
 }
 
 std::vector<std::string> GoldenFiles() {
+  static const std::set<std::string> kExtensions = {".hlo", ".mlir", ".session"};
   std::vector<std::string> files;
   if (!fs::exists("testdata")) return files;
   for (const auto& entry : fs::recursive_directory_iterator("testdata")) {
-    if (entry.path().extension() != ".hlo" && entry.path().extension() != ".session") continue;
+    if (!kExtensions.contains(entry.path().extension().string())) continue;
     std::ifstream file(entry.path());
     std::string line;
     for (int i = 0; i < 3 && std::getline(file, line); ++i) {

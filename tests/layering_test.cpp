@@ -42,6 +42,8 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"interp/calls", {"interp", "interp/ops"}},
     {"interp/devices", {"interp", "interp/ops"}},
     {"interp/arguments", {"interp", "interp/devices"}},
+    {"parser", {"parser/mlir"}},
+    {"parser/mlir", {"parser"}},
     {"passes", {"passes/simplify"}},
     {"passes/cleanup", {"passes", "passes/simplify"}},
     {"passes/collectives",

@@ -21,8 +21,9 @@ Result<Formatted> Format(const std::string& path, const LoadOptions& load) {
   const std::vector<std::string> names = TRY(ExpandPaths(std::span(&path, 1), load));
   if (names.size() <= 1) {
     const auto source = TRY(ReadSource(path, load.max_input));
-    if (InputFormatOf(source->text()) != InputFormat::kHloText) {
-      FAIL(UsageError("F002", Str("'", Escaped(path), "' is a protocol buffer, but only text can be formatted"))
+    if (const InputFormat format = InputFormatOf(source->text()); format != InputFormat::kHloText) {
+      FAIL(UsageError("F002", Str("'", Escaped(path), "' is ", IsProto(format) ? "a protocol buffer" : "MLIR text",
+                                  ", but only HLO text can be formatted"))
                .Hint("as text: hlo opt --passes= FILE"));
     }
     const auto module = TRY(LoadModule(source, load));

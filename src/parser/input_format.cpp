@@ -31,9 +31,10 @@ constexpr Signature kSignatures[] = {
     {"module @"sv, kMlir, kFromJax},
     {"module {"sv, kMlir, kFromJax},
     {"module attributes"sv, kMlir, kFromJax},
+    {"builtin.module"sv, kMlir, kFromJax},
+    {"\"builtin.module\""sv, kMlir, kFromJax},
     {"func.func"sv, kMlir, kFromJax},
     {"#loc"sv, kMlir, kFromJax},
-    {"#map"sv, kMlir, kFromJax},
     {"{ lambda "sv, "a jaxpr", kFromJax},
     {"\xFF\xFE"sv, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes it readable; PowerShell's '>' writes UTF-16"},
     {"\xFE\xFF"sv, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes it readable"},
@@ -67,6 +68,16 @@ std::string_view SkipComments(std::string_view text) {
 bool IsBinary(std::string_view text) {
   const std::string_view start = text.substr(0, 4096);
   return std::any_of(start.begin(), start.end(), [](char c) { return (c >= 0 && c < '\t') || (c > '\r' && c < ' '); });
+}
+
+// True also for the aliases `#name = ...` and `!name = ...`.
+bool IsMlirText(std::string_view start) {
+  for (const Signature& signature : kSignatures) {
+    if (signature.name == kMlir && start.starts_with(signature.start)) return true;
+  }
+  if (!start.starts_with('#') && !start.starts_with('!')) return false;
+  const size_t end = std::min(start.find(' '), start.size());
+  return end > 1 && start.substr(end).starts_with(" = ");
 }
 
 // True for `name: value`, `name {}` or `name { name: ...`, where the first name is a field of one of the messages.
@@ -120,6 +131,7 @@ InputFormat InputFormatOf(std::string_view text) {
   // Tags of the first fields of a module, or of a message around it.
   const bool has_tag = text.starts_with('\x0A') || text.starts_with('\x12') || text.starts_with('\x1A');
   if (has_tag && IsBinary(text)) return InputFormat::kBinaryProto;
+  if (IsMlirText(SkipComments(text))) return InputFormat::kMlirText;
   return IsTextProto(text) ? InputFormat::kTextProto : InputFormat::kHloText;
 }
 

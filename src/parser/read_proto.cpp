@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "parser/input_format.h"
+#include "parser/mlir/read_mlir.h"
 #include "parser/proto_literal.h"
 #include "parser/proto_module.h"
 
@@ -24,6 +25,7 @@ WireMessage ModuleIn(const ProtoBytes& bytes) {
 Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> source, const ParseOptions& options) {
   const InputFormat format = InputFormatOf(source->text());
   if (format == InputFormat::kHloText) return Parse(std::move(source), options);
+  if (format == InputFormat::kMlirText) return ReadMlir(std::move(source), options);
   const auto bytes = TRY(ProtoBytes::Read(source, format == InputFormat::kTextProto, options.max_depth));
   TRY(bytes->CheckUnread(options.warnings));
   const WireMessage module = ModuleIn(*bytes);
@@ -66,7 +68,7 @@ RecordedMessages RecordedIn(const ProtoBytes& bytes) {
 
 Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<const SourceText>& source) {
   const InputFormat format = InputFormatOf(source->text());
-  if (format == InputFormat::kHloText) return std::nullopt;
+  if (!IsProto(format)) return std::nullopt;
   const auto bytes = TRY(ProtoBytes::Read(source, format == InputFormat::kTextProto, ParseOptions().max_depth));
   TRY(bytes->CheckUnread(nullptr));
   const RecordedMessages found = RecordedIn(*bytes);
@@ -82,7 +84,7 @@ Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<c
 
 RecordedParts FindRecordedValues(const std::shared_ptr<const SourceText>& source) {
   const InputFormat format = InputFormatOf(source->text());
-  if (format == InputFormat::kHloText) return {};
+  if (!IsProto(format)) return {};
   const auto bytes = ProtoBytes::Read(source, format == InputFormat::kTextProto, ParseOptions().max_depth);
   if (!bytes) return {};
   const RecordedMessages found = RecordedIn(**bytes);

@@ -1,4 +1,4 @@
-// Reads modules from HLO text and protocol buffers.
+// Reads modules from HLO text, protocol buffers and MLIR text.
 #ifndef HLO_PARSER_READ_PROTO_H_
 #define HLO_PARSER_READ_PROTO_H_
 

@@ -5,9 +5,7 @@
 namespace hlo {
 namespace {
 
-std::string BrokenByProto(std::string_view bytes) {
-  return InputFormatOf(bytes) == InputFormat::kHloText ? "" : BrokenByModule(bytes);
-}
+std::string BrokenByProto(std::string_view bytes) { return IsProto(InputFormatOf(bytes)) ? BrokenByModule(bytes) : ""; }
 
 }  // namespace
 }  // namespace hlo

@@ -284,8 +284,6 @@ TEST(ParserProto, RandomBytesGiveAModuleOrAnError) {
 TEST(ParserProto, OtherFormatsAreNamed) {
   const std::pair<std::string, std::string> kForeign[] = {
       {"ML\xEFR\x0D", "P014: this is MLIR bytecode (StableHLO, MHLO), not HLO"},
-      {"// made by JAX\nmodule @jit_f {", "P014: this is MLIR (StableHLO, MHLO), not HLO"},
-      {"#loc = loc(unknown)\n", "P014: this is MLIR (StableHLO, MHLO), not HLO"},
       {std::string("\x1F\x8B\x08\x00", 4), "P014: this is compressed by gzip, not HLO"},
       {std::string("PK\x03\x04\x14\x00", 6), "P014: this is a zip archive (.npz, .keras, .pt2), not HLO"},
       {std::string("\x08\x01\x12\x05", 4), "P014: this is a TensorFlow SavedModel, not HLO"},

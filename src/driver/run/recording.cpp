@@ -13,17 +13,17 @@ namespace hlo {
 namespace {
 
 // Reads only the first bytes, because texts may be large.
-bool IsProto(const std::string& path) {
+bool HoldsProto(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return false;
   std::array<char, 4096> start;
   std::ifstream file(path, std::ios::binary);
   file.read(start.data(), start.size());
-  return InputFormatOf({start.data(), static_cast<size_t>(file.gcount())}) != InputFormat::kHloText;
+  return IsProto(InputFormatOf({start.data(), static_cast<size_t>(file.gcount())}));
 }
 
 RecordedParts PartsIn(const std::string& file, const RunOptions& options) {
-  if (!IsProto(file)) return {};
+  if (!HoldsProto(file)) return {};
   const auto source = ReadSource(file, options.load.max_input);
   return source ? FindRecordedValues(*source) : RecordedParts();
 }

@@ -1,0 +1,165 @@
+// Elementwise operations and movements of data.
+#include <algorithm>
+#include <numeric>
+
+#include "ir/dimensions.h"
+#include "parser/mlir/builders.h"
+#include "parser/mlir/stablehlo_ops.h"
+
+namespace hlo::mlir {
+namespace {
+
+Status ExpectSize(const Operation& op, std::string_view name, const std::vector<int64_t>& values, int64_t size) {
+  if (static_cast<int64_t>(values.size()) == size) return {};
+  FAIL(ErrorAtOp(op, "P037", Str("the attribute '", name, "' has ", values.size(), " entries, expected ", size)));
+}
+
+Status ExpectOperands(const Operation& op, size_t least) {
+  if (op.operands.size() >= least) return {};
+  FAIL(ErrorAtOp(op, "V001", Str("'", op.name, "' has ", op.operands.size(), " operands, expected ", least)));
+}
+
+}  // namespace
+
+Status Plain(Lowering& to, const Operation& op) { return to.Build(op, to.AllOperands(op)); }
+
+// A constant with equal elements becomes a broadcast scalar, as in XLA.
+Status BuildConstant(Lowering& to, const Operation& op) {
+  const Attribute& value = *TRY(Need(op, "value"));
+  if (value.kind != Attribute::Kind::kElements || op.result_count != 1)
+    FAIL(Rejected("P037", "expected dense<...>", value.range));
+  const Elements& elements = *value.elements;
+  Literal literal = elements.value;
+  if (elements.shape.NumElements() == 1) literal = literal.WithShape(elements.shape);
+  const bool is_splat = !SameDims(literal.shape(), elements.shape);
+  const Shape shape = literal.shape();
+  Instruction& constant = to.Add(op, Opcode::kConstant, shape, {}, ConstantAttrs{std::move(literal)});
+  Instruction& result =
+      is_splat ? to.Add(op, Opcode::kBroadcast, elements.shape, {&constant}, DimensionsAttrs()) : constant;
+  to.SetResult(op, 0, result);
+  return {};
+}
+
+Status BuildIota(Lowering& to, const Operation& op) {
+  return to.Build(op, {}, IotaAttrs{TRY(IntOf(op, "iota_dimension"))});
+}
+
+Status BuildCompare(Lowering& to, const Operation& op) {
+  CompareAttrs attrs;
+  attrs.direction = TRY(EnumIn<ComparisonDirection>(*TRY(Need(op, "comparison_direction"))));
+  const Attribute* const type = op.Find("compare_type");
+  if (type != nullptr && type->text != "NOTYPE") attrs.type = TRY(EnumIn<ComparisonType>(*type));
+  TRY(ExpectOperands(op, 2));
+  // A type that the elements imply is not written.
+  const PrimitiveType element = to.OperandShape(op, 0).type();
+  const ComparisonType natural = IsFloat(element) || IsComplex(element) ? ComparisonType::kFloat
+                                 : IsSigned(element)                    ? ComparisonType::kSigned
+                                                                        : ComparisonType::kUnsigned;
+  if (attrs.type == natural) attrs.type = ComparisonType::kDefault;
+  return to.Build(op, to.AllOperands(op), attrs);
+}
+
+Status BuildReducePrecision(Lowering& to, const Operation& op) {
+  return to.Build(op, to.AllOperands(op),
+                  ReducePrecisionAttrs{TRY(IntOf(op, "exponent_bits")), TRY(IntOf(op, "mantissa_bits"))});
+}
+
+// The new dimensions are the first ones of the result.
+Status BuildBroadcast(Lowering& to, const Operation& op) {
+  TRY(ExpectOperands(op, 1));
+  const auto added = static_cast<int64_t>(TRY(IntsOf(op, "broadcast_sizes")).size());
+  DimensionsAttrs attrs;
+  attrs.dimensions.resize(to.OperandShape(op, 0).rank());
+  std::iota(attrs.dimensions.begin(), attrs.dimensions.end(), added);
+  return to.Build(op, to.AllOperands(op), std::move(attrs));
+}
+
+// Dimensions of size 1 that grow are removed first, because a broadcast of HLO keeps the sizes of its operand.
+// XLA makes the same three instructions.
+Status BuildBroadcastInDim(Lowering& to, const Operation& op) {
+  TRY(ExpectOperands(op, 1));
+  DimensionsAttrs attrs{TRY(IntsOf(op, "broadcast_dimensions"))};
+  const Shape& from = to.OperandShape(op, 0);
+  const Shape& result = to.ResultShape(op);
+  TRY(ExpectSize(op, "broadcast_dimensions", attrs.dimensions, from.rank()));
+  std::vector<int64_t> kept_dims;
+  Dims kept_sizes;
+  bool grows = false, increasing = true;
+  for (int64_t i = 0; i < from.rank(); ++i) {
+    const int64_t dim = attrs.dimensions[i];
+    if (dim < 0 || dim >= result.rank())
+      FAIL(ErrorAtOp(op, "P037", Str("there is no dimension ", dim, " in the result ", result)));
+    increasing = increasing && (i == 0 || dim > attrs.dimensions[i - 1]);
+    if (from.dim(i) == 1 && result.dim(dim) != 1) {
+      grows = true;
+      continue;
+    }
+    kept_dims.push_back(dim);
+    kept_sizes.push_back(from.dim(i));
+  }
+  if (!increasing) FAIL(ErrorAtOp(op, "U011", "broadcast_dimensions that do not increase are not supported"));
+  Instruction& operand = to.Operand(op, 0);
+  if (!grows) return to.Build(op, {&operand}, std::move(attrs));
+  std::vector<int64_t> same(from.rank());
+  std::iota(same.begin(), same.end(), 0);
+  Instruction& before = to.Add(op, Opcode::kBroadcast, from, {&operand}, DimensionsAttrs{std::move(same)});
+  Instruction& squeezed = to.Add(op, Opcode::kReshape, Shape(from.type(), kept_sizes), {&before}, ReshapeAttrs());
+  return to.Build(op, {&squeezed}, DimensionsAttrs{std::move(kept_dims)});
+}
+
+Status BuildConcatenate(Lowering& to, const Operation& op) {
+  return to.Build(op, to.AllOperands(op), OneDimensionAttrs{OneDimension{TRY(IntOf(op, "dimension"))}});
+}
+
+Status BuildDimensionSize(Lowering& to, const Operation& op) {
+  return to.Build(op, to.AllOperands(op), OneDimensionAttrs{OneDimension{TRY(IntOf(op, "dimension"))}});
+}
+
+Status BuildGetTupleElement(Lowering& to, const Operation& op) {
+  return to.Build(op, to.AllOperands(op), IndexAttrs{TRY(IntOf(op, "index"))});
+}
+
+Status BuildReshape(Lowering& to, const Operation& op) { return to.Build(op, to.AllOperands(op), ReshapeAttrs()); }
+
+Status BuildReverse(Lowering& to, const Operation& op) {
+  return to.Build(op, to.AllOperands(op), DimensionsAttrs{TRY(IntsOf(op, "dimensions"))});
+}
+
+Status BuildTranspose(Lowering& to, const Operation& op) {
+  return to.Build(op, to.AllOperands(op), DimensionsAttrs{TRY(IntsOf(op, "permutation"))});
+}
+
+Status BuildSlice(Lowering& to, const Operation& op) {
+  const std::vector<int64_t> starts = TRY(IntsOf(op, "start_indices"));
+  const std::vector<int64_t> limits = TRY(IntsOf(op, "limit_indices"));
+  const std::vector<int64_t> strides = TRY(IntsOf(op, "strides"));
+  TRY(ExpectSize(op, "limit_indices", limits, static_cast<int64_t>(starts.size())));
+  TRY(ExpectSize(op, "strides", strides, static_cast<int64_t>(starts.size())));
+  SliceAttrs attrs;
+  for (size_t i = 0; i < starts.size(); ++i) attrs.slice.dims.push_back({starts[i], limits[i], strides[i]});
+  return to.Build(op, to.AllOperands(op), std::move(attrs));
+}
+
+Status BuildDynamicSlice(Lowering& to, const Operation& op) {
+  return to.Build(op, to.AllOperands(op), DynamicSliceAttrs{TRY(IntsOf(op, "slice_sizes"))});
+}
+
+Status BuildPad(Lowering& to, const Operation& op) {
+  const std::vector<int64_t> low = TRY(IntsOf(op, "edge_padding_low"));
+  const std::vector<int64_t> high = TRY(IntsOf(op, "edge_padding_high"));
+  const std::vector<int64_t> interior = TRY(IntsOf(op, "interior_padding"));
+  TRY(ExpectSize(op, "edge_padding_high", high, static_cast<int64_t>(low.size())));
+  TRY(ExpectSize(op, "interior_padding", interior, static_cast<int64_t>(low.size())));
+  PadAttrs attrs;
+  for (size_t i = 0; i < low.size(); ++i) attrs.padding.dims.push_back({low[i], high[i], interior[i]});
+  return to.Build(op, to.AllOperands(op), std::move(attrs));
+}
+
+// Several operands form a tuple.
+Status BuildBarrier(Lowering& to, const Operation& op) {
+  if (op.operands.empty()) return {};
+  Instruction& operand = to.Together(op, to.AllOperands(op));
+  return to.SetResults(op, to.Add(op, Opcode::kOptimizationBarrier, operand.shape(), {&operand}));
+}
+
+}  // namespace hlo::mlir

@@ -1,0 +1,17 @@
+// Builders of the operations in stablehlo_ops.def.
+#ifndef HLO_PARSER_MLIR_BUILDERS_H_
+#define HLO_PARSER_MLIR_BUILDERS_H_
+
+#include "parser/mlir/lowering.h"
+
+namespace hlo::mlir {
+
+// One instruction without attributes, with the opcode of the row.
+Status Plain(Lowering& to, const Operation& op);
+
+#define MLIR_OP(name, form, opcode, build) Status build(Lowering&, const Operation&);
+#include "parser/mlir/stablehlo_ops.def"
+
+}  // namespace hlo::mlir
+
+#endif  // HLO_PARSER_MLIR_BUILDERS_H_

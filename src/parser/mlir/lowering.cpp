@@ -1,0 +1,316 @@
+#include "parser/mlir/lowering.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "parser/mlir/stablehlo_ops.h"
+
+namespace hlo::mlir {
+namespace {
+
+std::string CountText(size_t count, std::string_view noun) { return Str(count, " ", noun, count == 1 ? "" : "s"); }
+
+// HLO names consist of letters, digits, '_', '.' and '-', and begin with a letter or '_'.
+std::string NameText(std::string_view name) {
+  std::string text(name);
+  for (char& c : text) {
+    const bool good =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+    if (!good) c = '_';
+  }
+  const bool is_letter = !text.empty() && !(text[0] >= '0' && text[0] <= '9') && text[0] != '.' && text[0] != '-';
+  if (!is_letter) text.insert(0, "_");
+  if (text.starts_with("__")) text.insert(0, "a");
+  if (PrimitiveTypeFromText(text)) text += '_';
+  return text;
+}
+
+}  // namespace
+
+// ---- The module --------------------------------------------------------------------------------------------------
+
+Status Lowering::FindFunctions() {
+  for (const Operation& op : document_.operations) {
+    if (op.name != "func.func") {
+      if (op.row == nullptr) FAIL(UnknownOp(op.name, op.name_range));
+      FAIL(ErrorAtOp(op, "P010", Str("'", op.name, "' is not in a function")));
+    }
+    TRY(ExpectRegions(op, 1));
+    const Attribute& name = *TRY(Need(op, "sym_name"));
+    if (!functions_.try_emplace(name.text, Function{.op = &op}).second)
+      FAIL(Rejected("P021", Str("the function '", name.text, "' is defined twice"), name.range));
+  }
+  return {};
+}
+
+// The function `main`, or the only one.
+Result<const Operation*> Lowering::EntryFunction() const {
+  if (const auto main = functions_.find("main"); main != functions_.end()) return main->second.op;
+  if (functions_.size() == 1) return functions_.begin()->second.op;
+  if (functions_.empty()) FAIL(Rejected("P011", "the module has no function"));
+  const Operation& last = document_.operations.back();
+  FAIL(ErrorAtOp(last, "P011", "the module has several functions, and none is 'main'"));
+}
+
+Status Lowering::LowerDocument() {
+  values_.resize(document_.shapes.size());
+  constant_ops_.resize(document_.shapes.size());
+  TRY(FindFunctions());
+  const Operation& entry = *TRY(EntryFunction());
+  Computation& computation = *TRY(LowerFunction(entry.Find("sym_name")->text, entry));
+  module_.SetEntry(computation);
+  module_.SetName(NameText(document_.name.empty() ? "module" : document_.name));
+  return LowerHeader();
+}
+
+Status Lowering::LowerHeader() {
+  ModuleHeader& header = module_.header;
+  for (const NamedAttribute& attribute : document_.attributes) {
+    if (attribute.name == "mhlo.num_partitions") header.num_partitions = attribute.value.integer;
+    if (attribute.name == "mhlo.num_replicas") header.replica_count = attribute.value.integer;
+  }
+  std::vector<Shape> parameters;
+  for (const Instruction* parameter : module_.entry().parameters()) parameters.push_back(parameter->shape());
+  header.entry_parameters = Shape::Tuple(std::move(parameters));
+  header.entry_result = module_.entry().root().shape();
+  return {};
+}
+
+Result<Computation*> Lowering::LowerFunction(std::string_view name, const Operation& user) {
+  const auto found = functions_.find(name);
+  if (found == functions_.end()) FAIL(ErrorAtOp(user, "P010", Str("there is no function '", name, "'")));
+  Function& function = found->second;
+  if (function.is_open) FAIL(ErrorAtOp(user, "V163", Str("the function '", name, "' calls itself")));
+  if (function.computation != nullptr) return function.computation;
+  function.is_open = true;
+  Computation* const outer = std::exchange(computation_, nullptr);
+  const std::vector<ValueId>* const returned = std::exchange(also_returned_, nullptr);
+  const Region& region = function.op->regions[0];
+  Computation& computation = module_.AddComputation(NameText(name));
+  computation.range = function.op->Find("sym_name")->range;
+  computation_ = &computation;
+  for (size_t i = 0; i < region.arguments.size(); ++i) {
+    const auto id = static_cast<ValueId>(region.first_value + i);
+    values_[id] = &AddParameter(region.arguments[i], ShapeOf(id));
+  }
+  TRY(LowerBody(region, function.op->range));
+  computation_ = outer;
+  also_returned_ = returned;
+  function.is_open = false;
+  function.computation = &computation;
+  return &computation;
+}
+
+// ---- Regions -----------------------------------------------------------------------------------------------------
+
+Status Lowering::ExpectRegions(const Operation& op, size_t count) const {
+  if (op.regions.size() == count) return {};
+  FAIL(
+      ErrorAtOp(op, "P010", Str("'", op.name, "' has ", CountText(op.regions.size(), "region"), ", expected ", count)));
+}
+
+Instruction& Lowering::AddParameter(const Argument& argument, Shape shape, std::string_view name) {
+  const auto number = static_cast<int64_t>(computation_->parameters().size());
+  const Metadata& metadata = locations_.Read(argument.location);
+  if (name.empty()) name = metadata.op_name.empty() ? argument.name : metadata.op_name.view();
+  Instruction& parameter = computation_->AddParameter(number, std::move(shape), NameText(name.empty() ? "arg" : name));
+  parameter.SetRange(argument.range);
+  if (metadata != Metadata()) parameter.mutable_common().metadata = metadata;
+  return parameter;
+}
+
+Status Lowering::LowerBody(const Region& region, SourceRange range) {
+  constexpr int kLevels = 16;
+  depth_ += kLevels;
+  if (depth_ > max_depth_)
+    FAIL(LimitError("P091", Str("calls and regions are nested deeper than the limit of ", max_depth_, " levels"), range)
+             .RaisedBy("max_depth"));
+  for (const Operation& op : region.operations) {
+    if (op.name.ends_with("return") && &op != &region.operations.back())
+      FAIL(ErrorAtOp(op, "P010", "a return is not at the end of its region"));
+    TRY(LowerOperation(op));
+  }
+  if (region.operations.empty() || !region.operations.back().name.ends_with("return"))
+    FAIL(Rejected("P012", "the region does not end with a return", range));
+  depth_ -= kLevels;
+  return {};
+}
+
+Status Lowering::LowerOperation(const Operation& op) {
+  if (op.row == nullptr) FAIL(UnknownOp(op.name, op.name_range));
+  if (op.row->opcode == Opcode::kConstant && op.result_count == 1) constant_ops_[op.first_result] = &op;
+  return op.row->build(*this, op);
+}
+
+Result<Computation*> Lowering::LowerRegion(const Operation& op, size_t index) {
+  const Region& region = op.regions[index];
+  std::vector<ValueId> captured;
+  std::vector<bool> seen(region.first_value);
+  FindCaptured(region, region.first_value, seen, captured);
+  for (const ValueId value : captured) {
+    if (!IsConstant(value))
+      FAIL(ErrorAtOp(op, "U011", Str("a region of '", op.name, "' uses a value from outside that is not a constant")));
+  }
+  Computation* const outer = computation_;
+  const std::vector<ValueId>* const returned = std::exchange(also_returned_, nullptr);
+  Computation& computation = module_.AddComputation("region");
+  computation.range = op.name_range;
+  computation_ = &computation;
+  for (size_t i = 0; i < region.arguments.size(); ++i) {
+    const auto id = static_cast<ValueId>(region.first_value + i);
+    values_[id] = &AddParameter(region.arguments[i], ShapeOf(id));
+  }
+  std::vector<Instruction*> hidden;
+  for (const ValueId value : captured) hidden.push_back(values_[value]);
+  TRY(LowerConstants(captured));
+  TRY(LowerBody(region, op.range));
+  for (size_t i = 0; i < captured.size(); ++i) values_[captured[i]] = hidden[i];
+  computation_ = outer;
+  also_returned_ = returned;
+  return &computation;
+}
+
+Result<Computation*> Lowering::LowerControlRegion(const Operation& op, size_t index,
+                                                  const std::vector<ValueId>& captured, bool returns_captured) {
+  const Region& region = op.regions[index];
+  Computation* const outer = computation_;
+  const std::vector<ValueId>* const returned = std::exchange(also_returned_, returns_captured ? &captured : nullptr);
+  Computation& computation = module_.AddComputation("region");
+  computation.range = op.name_range;
+  computation_ = &computation;
+
+  std::vector<ValueId> inputs;
+  for (size_t i = 0; i < region.arguments.size(); ++i) inputs.push_back(static_cast<ValueId>(region.first_value + i));
+  inputs.insert(inputs.end(), captured.begin(), captured.end());
+  std::vector<ValueId> constants;
+  std::vector<bool> seen(region.first_value);
+  FindCaptured(region, region.first_value, seen, constants);
+  std::erase_if(constants, [&](ValueId value) { return !IsConstant(value); });
+  std::vector<std::pair<ValueId, Instruction*>> hidden;
+  for (const ValueId value : captured) hidden.emplace_back(value, values_[value]);
+  for (const ValueId value : constants) hidden.emplace_back(value, values_[value]);
+
+  if (inputs.size() == 1) {
+    static const Argument kUnnamed;
+    values_[inputs[0]] = &AddParameter(region.arguments.empty() ? kUnnamed : region.arguments[0], ShapeOf(inputs[0]));
+  } else {
+    std::vector<Shape> shapes;
+    for (const ValueId input : inputs) shapes.push_back(ShapeOf(input));
+    Instruction& tuple = AddParameter({}, Shape::Tuple(std::move(shapes)), "arg_tuple");
+    tuple.SetRange(op.name_range);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      Instruction& element = computation.AddGetTupleElement(tuple, static_cast<int64_t>(i));
+      element.SetRange(i < region.arguments.size() ? region.arguments[i].range : op.name_range);
+      values_[inputs[i]] = &element;
+    }
+  }
+  TRY(LowerConstants(constants));
+  TRY(LowerBody(region, op.range));
+  for (const auto& [value, inst] : hidden) values_[value] = inst;
+  computation_ = outer;
+  also_returned_ = returned;
+  return &computation;
+}
+
+bool Lowering::IsConstant(ValueId value) const { return constant_ops_[value] != nullptr; }
+
+// Copies constants from outside, as XLA does.
+Status Lowering::LowerConstants(const std::vector<ValueId>& constants) {
+  for (const ValueId value : constants) TRY(LowerOperation(*constant_ops_[value]));
+  return {};
+}
+
+// Nested regions come before the operands of their operation, as in XLA's conversion.
+void Lowering::FindCaptured(const Region& region, ValueId outside, std::vector<bool>& seen,
+                            std::vector<ValueId>& captured) const {
+  for (const Operation& op : region.operations) {
+    for (const Region& inner : op.regions) FindCaptured(inner, outside, seen, captured);
+    for (const ValueId operand : op.operands) {
+      if (operand >= outside || seen[operand]) continue;
+      seen[operand] = true;
+      captured.push_back(operand);
+    }
+  }
+}
+
+std::vector<ValueId> Lowering::Captured(std::span<const Region> regions) const {
+  std::vector<ValueId> captured;
+  std::vector<bool> seen(document_.shapes.size());
+  for (const Region& region : regions) FindCaptured(region, regions[0].first_value, seen, captured);
+  std::erase_if(captured, [&](ValueId value) { return IsConstant(value); });
+  return captured;
+}
+
+// ---- Instructions ------------------------------------------------------------------------------------------------
+
+Shape Lowering::ShapeOfResults(const Operation& op) const {
+  if (op.result_count == 1) return ResultShape(op);
+  std::vector<Shape> shapes;
+  for (int32_t i = 0; i < op.result_count; ++i) shapes.push_back(ResultShape(op, i));
+  return Shape::Tuple(std::move(shapes));
+}
+
+Operands Lowering::AllOperands(const Operation& op) const {
+  Operands operands;
+  for (const ValueId operand : op.operands) operands.push_back(&Value(operand));
+  return operands;
+}
+
+// As XLA, the last part of the location's name. Otherwise the name of the result, or the opcode.
+std::string Lowering::NameFor(const Operation& op, Opcode opcode) const {
+  const std::string_view name = op.result_name;
+  const bool is_number = name.empty() || (name[0] >= '0' && name[0] <= '9');
+  return is_number ? std::string(ToString(opcode)) : NameText(name);
+}
+
+Instruction& Lowering::Add(const Operation& op, Opcode opcode, Shape shape, Operands operands, Attributes attrs) {
+  Instruction& inst =
+      computation_->Add(opcode, std::move(shape), std::move(operands), std::move(attrs), NameFor(op, opcode));
+  inst.SetRange(op.range);
+  if (!op.location.empty()) {
+    const Metadata& metadata = locations_.Read(op.location);
+    if (metadata != Metadata()) inst.mutable_common().metadata = metadata;
+  }
+  return inst;
+}
+
+Status Lowering::SetResults(const Operation& op, Instruction& inst) {
+  if (op.result_count == 1) {
+    SetResult(op, 0, inst);
+    return {};
+  }
+  const size_t elements = inst.shape().IsTuple() ? inst.shape().elements().size() : 1;
+  if (elements != static_cast<size_t>(op.result_count))
+    FAIL(ErrorAtOp(op, "V001",
+                   Str("'", op.name, "' has ", CountText(op.result_count, "result"), ", expected ", elements)));
+  for (int32_t i = 0; i < op.result_count; ++i)
+    SetResult(op, i, Add(op, Opcode::kGetTupleElement, ResultShape(op, i), {&inst}, IndexAttrs{i}));
+  return {};
+}
+
+Status Lowering::Build(const Operation& op, Operands operands, Attributes attrs) {
+  const Opcode opcode = op.row->opcode;
+  const int arity = RowOf(opcode).arity;
+  if (arity != kVariadic && operands.size() != static_cast<size_t>(arity))
+    FAIL(
+        ErrorAtOp(op, "V001", Str("'", op.name, "' takes ", CountText(arity, "operand"), ", found ", operands.size())));
+  return SetResults(op, Add(op, opcode, ShapeOfResults(op), std::move(operands), std::move(attrs)));
+}
+
+Instruction& Lowering::Together(const Operation& op, Operands values) {
+  if (values.size() == 1) return *values[0];
+  std::vector<Shape> shapes;
+  for (const Instruction* value : values) shapes.push_back(value->shape());
+  return Add(op, Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(values));
+}
+
+Status Lowering::Return(const Operation& op) {
+  Operands values = AllOperands(op);
+  if (also_returned_ != nullptr) {
+    for (const ValueId value : *also_returned_) values.push_back(&Value(value));
+  }
+  computation_->SetRoot(Together(op, std::move(values)));
+  return {};
+}
+
+}  // namespace hlo::mlir
