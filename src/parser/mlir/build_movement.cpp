@@ -155,6 +155,36 @@ Status BuildPad(Lowering& to, const Operation& op) {
   return to.Build(op, to.AllOperands(op), std::move(attrs));
 }
 
+Status BuildGather(Lowering& to, const Operation& op) {
+  const Attribute& numbers = *TRY(Need(op, "dimension_numbers"));
+  GatherAttrs attrs;
+  attrs.offset_dims = TRY(IntsOfField(numbers, "offset_dims"));
+  attrs.collapsed_slice_dims = TRY(IntsOfField(numbers, "collapsed_slice_dims"));
+  attrs.start_index_map = TRY(IntsOfField(numbers, "start_index_map"));
+  attrs.operand_batching_dims = TRY(IntsOfField(numbers, "operand_batching_dims"));
+  attrs.start_indices_batching_dims = TRY(IntsOfField(numbers, "start_indices_batching_dims"));
+  attrs.index_vector_dim = TRY(IntOfField(numbers, "index_vector_dim", 0));
+  attrs.slice_sizes = TRY(IntsOf(op, "slice_sizes"));
+  attrs.indices_are_sorted = TRY(BoolOf(op, "indices_are_sorted", false));
+  return to.Build(op, to.AllOperands(op), std::move(attrs));
+}
+
+// The shape, the third operand, is the shape of the result.
+Status BuildRng(Lowering& to, const Operation& op) {
+  TRY(ExpectOperands(op, 2));
+  RngAttrs attrs{TRY(EnumIn<RandomDistribution>(*TRY(Need(op, "rng_distribution")), "rng_"))};
+  return to.Build(op, {&to.Operand(op, 0), &to.Operand(op, 1)}, attrs);
+}
+
+Status BuildRngBitGenerator(Lowering& to, const Operation& op) {
+  RngBitGeneratorAttrs attrs{TRY(EnumIn<RandomAlgorithm>(*TRY(Need(op, "rng_algorithm")), "rng_"))};
+  return to.Build(op, to.AllOperands(op), attrs);
+}
+
+Status BuildTopK(Lowering& to, const Operation& op) {
+  return to.Build(op, to.AllOperands(op), TopKAttrs{.k = TRY(IntOf(op, "k"))});
+}
+
 // Several operands form a tuple.
 Status BuildBarrier(Lowering& to, const Operation& op) {
   if (op.operands.empty()) return {};

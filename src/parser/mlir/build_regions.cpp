@@ -79,4 +79,74 @@ Status BuildSort(Lowering& to, const Operation& op) {
   return to.Build(op, to.AllOperands(op), std::move(attrs));
 }
 
+namespace {
+
+// `width` numbers for each dimension. Missing ones are the default.
+Status SetWindow(const Operation& op, std::string_view name, Window& window, int64_t WindowDim::* field) {
+  const std::vector<int64_t> values = TRY(OptionalIntsOf(op, name));
+  if (values.empty()) return {};
+  if (values.size() != window.dims.size())
+    FAIL(ErrorAtOp(op, "P037", Str("'", name, "' has ", values.size(), " entries, expected ", window.dims.size())));
+  for (size_t i = 0; i < values.size(); ++i) window.dims[i].*field = values[i];
+  return {};
+}
+
+Status SetPadding(const Operation& op, Window& window) {
+  const std::vector<int64_t> padding = TRY(OptionalIntsOf(op, "padding"));
+  if (padding.empty()) return {};
+  if (padding.size() != 2 * window.dims.size())
+    FAIL(ErrorAtOp(op, "P037", Str("'padding' has ", padding.size(), " entries, expected ", 2 * window.dims.size())));
+  for (size_t i = 0; i < window.dims.size(); ++i) {
+    window.dims[i].pad_low = padding[2 * i];
+    window.dims[i].pad_high = padding[2 * i + 1];
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Window> WindowOf(const Operation& op, std::vector<int64_t> sizes, std::string_view base_dilations,
+                        std::string_view window_dilations) {
+  Window window;
+  for (const int64_t size : sizes) window.dims.push_back({.size = size});
+  TRY(SetWindow(op, "window_strides", window, &WindowDim::stride));
+  TRY(SetWindow(op, base_dilations, window, &WindowDim::base_dilation));
+  TRY(SetWindow(op, window_dilations, window, &WindowDim::window_dilation));
+  TRY(SetPadding(op, window));
+  return window;
+}
+
+Status BuildReduceWindow(Lowering& to, const Operation& op) {
+  TRY(to.ExpectRegions(op, 1));
+  ReduceWindowAttrs attrs;
+  attrs.window = TRY(WindowOf(op, TRY(IntsOf(op, "window_dimensions")), "base_dilations", "window_dilations"));
+  attrs.to_apply = TRY(to.LowerRegion(op, 0));
+  return to.Build(op, to.AllOperands(op), std::move(attrs));
+}
+
+Status BuildSelectAndScatter(Lowering& to, const Operation& op) {
+  TRY(to.ExpectRegions(op, 2));
+  SelectAndScatterAttrs attrs;
+  attrs.window = TRY(WindowOf(op, TRY(IntsOf(op, "window_dimensions")), "", ""));
+  attrs.select = TRY(to.LowerRegion(op, 0));
+  attrs.scatter = TRY(to.LowerRegion(op, 1));
+  return to.Build(op, to.AllOperands(op), std::move(attrs));
+}
+
+Status BuildScatter(Lowering& to, const Operation& op) {
+  TRY(to.ExpectRegions(op, 1));
+  const Attribute& numbers = *TRY(Need(op, "scatter_dimension_numbers"));
+  ScatterAttrs attrs;
+  attrs.update_window_dims = TRY(IntsOfField(numbers, "update_window_dims"));
+  attrs.inserted_window_dims = TRY(IntsOfField(numbers, "inserted_window_dims"));
+  attrs.scatter_dims_to_operand_dims = TRY(IntsOfField(numbers, "scatter_dims_to_operand_dims"));
+  attrs.input_batching_dims = TRY(IntsOfField(numbers, "input_batching_dims"));
+  attrs.scatter_indices_batching_dims = TRY(IntsOfField(numbers, "scatter_indices_batching_dims"));
+  attrs.index_vector_dim = TRY(IntOfField(numbers, "index_vector_dim", 0));
+  attrs.indices_are_sorted = TRY(BoolOf(op, "indices_are_sorted", false));
+  attrs.unique_indices = TRY(BoolOf(op, "unique_indices", false));
+  attrs.to_apply = TRY(to.LowerRegion(op, 0));
+  return to.Build(op, to.AllOperands(op), std::move(attrs));
+}
+
 }  // namespace hlo::mlir

@@ -9,6 +9,10 @@ namespace hlo::mlir {
 // One instruction without attributes, with the opcode of the row.
 Status Plain(Lowering& to, const Operation& op);
 
+// The window of an operation with these sizes. Attributes that are not written have their defaults.
+Result<Window> WindowOf(const Operation& op, std::vector<int64_t> sizes, std::string_view base_dilations,
+                        std::string_view window_dilations);
+
 #define MLIR_OP(name, form, opcode, build) Status build(Lowering&, const Operation&);
 #include "parser/mlir/stablehlo_ops.def"
 

@@ -84,6 +84,7 @@ Status TextReader::ReadSpecialForm(std::string_view form, Operation& op) {
   if (form == "!dot") return ReadDotDimensions(op);
   if (form == "!bits") return ReadBits(op);
   if (form == "!window") return ReadWindow(op);
+  if (form == "!labels") return ReadLabels(op);
   TRY(lexer_.Expect("["));  // !index
   NamedAttribute index = {.name = "index", .range = {}, .value = TRY(ReadAttribute(false))};
   op.attributes.push_back(std::move(index));
@@ -212,6 +213,26 @@ Status TextReader::ReadBits(Operation& op) {
     attribute.integer = value;
     op.attributes.push_back({name, range, std::move(attribute)});
   }
+  return {};
+}
+
+// dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
+Status TextReader::ReadLabels(Operation& op) {
+  TRY(lexer_.ExpectWord("dim_numbers"));
+  TRY(lexer_.Expect("="));
+  NamedAttribute labels;
+  labels.name = "dimension_numbers";
+  labels.range.begin = lexer_.Position();
+  for (const std::string_view separator : {"x", "->", ""}) {
+    if (!lexer_.At("[")) FAIL(lexer_.Expected("'['"));
+    TRY(lexer_.SkipBalanced());
+    TRY(lexer_.Expect(separator));
+  }
+  labels.range.end = lexer_.last_end();
+  labels.value.kind = Attribute::Kind::kText;
+  labels.value.range = labels.range;
+  labels.value.text = lexer_.Text(labels.range);
+  op.attributes.push_back(std::move(labels));
   return {};
 }
 

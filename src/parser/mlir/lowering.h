@@ -21,13 +21,13 @@ namespace hlo::mlir {
 class Lowering {
  public:
   Lowering(const Document& document, std::string_view text, Module& module, const ParseOptions& options)
-      : document_(document), module_(module), locations_(document, text), max_depth_(options.max_depth) {}
+      : document_(document), text_(text), module_(module), locations_(document, text), max_depth_(options.max_depth) {}
 
   Status LowerDocument();
 
   // ---- For the builders of operations ----
 
-  Module& module() const { return module_; }
+  std::string_view Text(SourceRange range) const { return text_.substr(range.begin, range.end - range.begin); }
   const Shape& ShapeOf(ValueId value) const { return document_.shapes[value]; }
   const Shape& OperandShape(const Operation& op, size_t i) const { return ShapeOf(op.operands[i]); }
   const Shape& ResultShape(const Operation& op, int32_t i = 0) const { return ShapeOf(op.first_result + i); }
@@ -82,6 +82,7 @@ class Lowering {
   std::string NameFor(const Operation& op, Opcode opcode) const;
 
   const Document& document_;
+  std::string_view text_;
   Module& module_;
   Locations locations_;
   int64_t max_depth_;
@@ -104,6 +105,7 @@ Result<std::vector<int64_t>> IntsOf(const Operation& op, std::string_view name);
 // Empty if there is no such attribute.
 Result<std::vector<int64_t>> OptionalIntsOf(const Operation& op, std::string_view name);
 Result<std::string> TextOf(const Operation& op, std::string_view name);
+Result<double> RealOf(const Operation& op, std::string_view name);
 // The numbers of an array, of dense<...> or of one integer.
 Result<std::vector<int64_t>> IntsIn(const Attribute& attribute);
 // A field of #stablehlo.dot<...>, which is empty if it is not written.

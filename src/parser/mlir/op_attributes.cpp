@@ -66,6 +66,12 @@ Result<int64_t> IntOf(const Operation& op, std::string_view name) {
   return attribute.integer;
 }
 
+Result<double> RealOf(const Operation& op, std::string_view name) {
+  const Attribute& attribute = *TRY(Need(op, name));
+  if (attribute.kind != Attribute::Kind::kFloat) FAIL(Wrong(attribute, "a number such as 1.0"));
+  return attribute.real;
+}
+
 Result<int64_t> IntOf(const Operation& op, std::string_view name, int64_t otherwise) {
   return op.Find(name) == nullptr ? Result<int64_t>(otherwise) : IntOf(op, name);
 }

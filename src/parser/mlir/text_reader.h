@@ -51,6 +51,7 @@ class TextReader {
   Status ReadSliceRanges(Operation& op);
   Status ReadDotDimensions(Operation& op);
   Status ReadWindow(Operation& op);
+  Status ReadLabels(Operation& op);
   Status ReadBits(Operation& op);
   Status ReadWhile(Operation& op, std::vector<Shape>& results);
   Status ReadReduce(Operation& op, std::vector<Shape>& results);
