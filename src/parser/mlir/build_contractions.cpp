@@ -107,7 +107,8 @@ Status BuildConvolution(Lowering& to, const Operation& op) {
   const Shape& kernel = to.OperandShape(op, 1);
   std::vector<int64_t> sizes;
   for (const int64_t dim : attrs.dim_labels.rhs_spatial) {
-    if (dim >= kernel.rank()) FAIL(Rejected("P037", Str("the kernel ", kernel, " has no dimension ", dim), numbers.range));
+    if (dim >= kernel.rank())
+      FAIL(Rejected("P037", Str("the kernel ", kernel, " has no dimension ", dim), numbers.range));
     sizes.push_back(kernel.dim(dim));
   }
   attrs.window = TRY(WindowOf(op, std::move(sizes), "lhs_dilation", "rhs_dilation"));

@@ -20,7 +20,8 @@ Status SetLayouts(const Attribute& attribute, std::span<Shape*> shapes) {
     std::ranges::sort(sorted);
     for (size_t d = 0; d < sorted.size(); ++d) {
       if (sorted[d] != static_cast<int64_t>(d) || std::ssize(sorted) != shapes[i]->rank())
-        FAIL(Rejected("P053", Str("the layout does not order the dimensions of ", *shapes[i]), attribute.items[i].range));
+        FAIL(Rejected("P053", Str("the layout does not order the dimensions of ", *shapes[i]),
+                      attribute.items[i].range));
     }
     Layout layout;
     for (const int64_t dim : order) layout.minor_to_major.push_back(static_cast<int16_t>(dim));
@@ -94,8 +95,8 @@ Status BuildComposite(Lowering& to, const Operation& op) {
   std::string text = "{";
   if (const Attribute* const attributes = op.Find("composite_attributes"))
     text += Str("composite.attributes=", Quoted(to.Text(attributes->range)), ",");
-  text += Str("composite.name=", Quoted(TRY(TextOf(op, "name"))), ",composite.version=\"",
-              TRY(IntOf(op, "version", 0)), "\"}");
+  text += Str("composite.name=", Quoted(TRY(TextOf(op, "name"))), ",composite.version=\"", TRY(IntOf(op, "version", 0)),
+              "\"}");
   Instruction& call = to.Add(op, Opcode::kCall, to.ShapeOfResults(op), to.AllOperands(op), attrs);
   call.mutable_common().frontend_attributes = TRY(ReadHloValue<FrontendAttributes>(text, op.name_range));
   return to.SetResults(op, call);

@@ -28,15 +28,7 @@ Status BuildConstant(Lowering& to, const Operation& op) {
   const Attribute& value = *TRY(Need(op, "value"));
   if (value.kind != Attribute::Kind::kElements || op.result_count != 1)
     FAIL(Rejected("P037", "expected dense<...>", value.range));
-  const Elements& elements = *value.elements;
-  Literal literal = elements.value;
-  if (elements.shape.NumElements() == 1) literal = literal.WithShape(elements.shape);
-  const bool is_splat = !SameDims(literal.shape(), elements.shape);
-  const Shape shape = literal.shape();
-  Instruction& constant = to.Add(op, Opcode::kConstant, shape, {}, ConstantAttrs{std::move(literal)});
-  Instruction& result =
-      is_splat ? to.Add(op, Opcode::kBroadcast, elements.shape, {&constant}, DimensionsAttrs()) : constant;
-  to.SetResult(op, 0, result);
+  to.SetResult(op, 0, to.Constant(op, value.elements->value, value.elements->shape));
   return {};
 }
 
@@ -125,8 +117,36 @@ Status BuildReverse(Lowering& to, const Operation& op) {
   return to.Build(op, to.AllOperands(op), DimensionsAttrs{TRY(IntsOf(op, "dimensions"))});
 }
 
+// The result has the layout of the operand's bytes, as in XLA.
 Status BuildTranspose(Lowering& to, const Operation& op) {
-  return to.Build(op, to.AllOperands(op), DimensionsAttrs{TRY(IntsOf(op, "permutation"))});
+  TRY(ExpectOperands(op, 1));
+  DimensionsAttrs attrs{TRY(IntsOf(op, "permutation"))};
+  const int64_t rank = to.OperandShape(op, 0).rank();
+  TRY(ExpectSize(op, "permutation", attrs.dimensions, rank));
+  std::vector<int16_t> place(rank, -1);
+  for (int64_t i = 0; i < rank; ++i) {
+    const int64_t dim = attrs.dimensions[i];
+    if (dim < 0 || dim >= rank || place[dim] >= 0) FAIL(ErrorAtOp(op, "P037", "the dimensions are not a permutation"));
+    place[dim] = static_cast<int16_t>(i);
+  }
+  Shape shape = to.ResultShape(op);
+  if (shape.rank() == rank) {
+    Layout layout;
+    for (int64_t dim = rank; dim-- > 0;) layout.minor_to_major.push_back(place[dim]);
+    shape.SetLayout(std::move(layout));
+  }
+  return to.SetResults(op, to.Add(op, Opcode::kTranspose, std::move(shape), to.AllOperands(op), std::move(attrs)));
+}
+
+// HLO asks for a condition for each element.
+Status BuildSelect(Lowering& to, const Operation& op) {
+  TRY(ExpectOperands(op, 3));
+  Operands operands = to.AllOperands(op);
+  const Shape& condition = operands[0]->shape();
+  const Shape& result = to.ResultShape(op);
+  if (condition.IsScalar() && !result.IsScalar())
+    operands[0] = &to.Add(op, Opcode::kBroadcast, result.WithType(condition.type()), {operands[0]}, DimensionsAttrs());
+  return to.Build(op, std::move(operands));
 }
 
 Status BuildSlice(Lowering& to, const Operation& op) {

@@ -274,6 +274,24 @@ Instruction& Lowering::Add(const Operation& op, Opcode opcode, Shape shape, Oper
   return inst;
 }
 
+Instruction& Lowering::Constant(const Operation& op, Literal value, const Shape& shape) {
+  if (shape.NumElements() == 1) value = value.WithShape(shape);
+  const bool is_splat = !SameDims(value.shape(), shape);
+  const uint64_t hash = value.Hash() + 0x9E3779B97F4A7C15u * static_cast<uint64_t>(computation_->id() + 1);
+  const auto [begin, end] = constants_.equal_range(hash);
+  for (auto known = begin; known != end; ++known) {
+    Instruction& inst = *known->second;
+    if (inst.Is(Opcode::kBroadcast) != is_splat || &inst.computation() != computation_ || inst.shape() != shape)
+      continue;
+    if ((is_splat ? inst.operand(0) : inst).literal().BitEquals(value)) return inst;
+  }
+  const Shape of_value = value.shape();
+  Instruction* inst = &Add(op, Opcode::kConstant, of_value, {}, ConstantAttrs{std::move(value)});
+  if (is_splat) inst = &Add(op, Opcode::kBroadcast, shape, {inst}, DimensionsAttrs());
+  constants_.emplace(hash, inst);
+  return *inst;
+}
+
 Status Lowering::SetResults(const Operation& op, Instruction& inst) {
   if (op.result_count == 1) {
     SetResult(op, 0, inst);

@@ -43,6 +43,9 @@ class Lowering {
 
   // Adds an instruction with the name, the place and the metadata of `op`.
   Instruction& Add(const Operation& op, Opcode opcode, Shape shape, Operands operands, Attributes attrs = NoAttrs());
+  // A constant with this value, or a scalar constant and a broadcast. Equal constants of a computation are one, as in
+  // XLA.
+  Instruction& Constant(const Operation& op, Literal value, const Shape& shape);
   // As Add and SetResults. Checks the number of operands.
   Status Build(const Operation& op, Operands operands, Attributes attrs = NoAttrs());
   // The only value, or a tuple with all of them.
@@ -88,8 +91,9 @@ class Lowering {
   int64_t max_depth_;
   int64_t depth_ = 0;
   std::unordered_map<std::string_view, Function> functions_;
-  std::vector<Instruction*> values_;            // Indexed by ValueId.
-  std::vector<const Operation*> constant_ops_;  // Indexed by ValueId. Null for other values.
+  std::vector<Instruction*> values_;                           // Indexed by ValueId.
+  std::vector<const Operation*> constant_ops_;                 // Indexed by ValueId. Null for other values.
+  std::unordered_multimap<uint64_t, Instruction*> constants_;  // Keyed by a hash of computation and value.
   Computation* computation_ = nullptr;
   const std::vector<ValueId>* also_returned_ = nullptr;
 };
