@@ -79,7 +79,6 @@ func.func @main(%x: tensor<3xf32>, %n: tensor<i32>, %flag: tensor<i1>) -> (tenso
 //   n = s32[] parameter(1)
 //   flag = pred[] parameter(2)
 //   zero = s32[] constant(0)
-//   one = s32[] constant(1)
 //   loop = (s32[], f32[3], s32[], f32[3]) tuple(zero, x, n, x)
 //   loop.1 = (s32[], f32[3], s32[], f32[3]) while(loop), condition=region.1, body=region
 //   loop.2 = s32[] get-tuple-element(loop.1), index=0

@@ -81,17 +81,17 @@ module @jit_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 :
 //   arg1 = f32[3,4] parameter(1)
 //   cst = f32[4] constant({1, 2, 3, 4})
 //   dot = f32[2,4] dot(arg0, arg1), lhs_contracting_dims={1}, rhs_contracting_dims={0}, operand_precision={default,highest}
-//   broadcast = f32[1,4] broadcast(cst), dimensions={1}
-//   broadcast.1 = f32[1,4] broadcast(broadcast), dimensions={0,1}
-//   reshape = f32[4] reshape(broadcast.1)
-//   broadcast.2 = f32[2,4] broadcast(reshape), dimensions={1}
-//   add = f32[2,4] add(dot, broadcast.2)
+//   reshape = f32[1,4] reshape(cst)
+//   broadcast = f32[1,4] broadcast(reshape), dimensions={0,1}
+//   reshape.1 = f32[4] reshape(broadcast)
+//   broadcast.1 = f32[2,4] broadcast(reshape.1), dimensions={1}
+//   add = f32[2,4] add(dot, broadcast.1)
 //   call = f32[2,4] call(add), to_apply=g
 //   cst_0 = f32[] constant(-inf)
 //   reduce = f32[2] reduce(call, cst_0), dimensions={1}, to_apply=region
-//   broadcast.3 = f32[2,4] broadcast(reduce), dimensions={0}
-//   compare = pred[2,4] compare(call, broadcast.3), direction=GE
-//   select = f32[2,4] select(compare, call, broadcast.3)
+//   broadcast.2 = f32[2,4] broadcast(reduce), dimensions={0}
+//   compare = pred[2,4] compare(call, broadcast.2), direction=GE
+//   select = f32[2,4] select(compare, call, broadcast.2)
 //   call.1 = (f32[2], s32[2]) call(select), to_apply=argmax
 //   get-tuple-element.2 = f32[2] get-tuple-element(call.1), index=0
 //   get-tuple-element.3 = s32[2] get-tuple-element(call.1), index=1

@@ -20,16 +20,16 @@ Expr Expr::IntConstant(int64_t value) const {
   return Expr(*to_, *op_, to_->Constant(*op_, Literal::Scalar(type(), value), inst_->shape()));
 }
 
-Expr Expr::Largest() const {
-  switch (type()) {
-    case PrimitiveType::kF16: return Constant(65504);
-    case PrimitiveType::kBF16: return Constant(0x1.FEp127);
-    case PrimitiveType::kF32: return Constant(std::numeric_limits<float>::max());
-    default: return Constant(std::numeric_limits<double>::max());
+namespace {
+
+double Largest(PrimitiveType type) {
+  switch (type) {
+    case PrimitiveType::kF16: return 65504;
+    case PrimitiveType::kBF16: return 0x1.FEp127;
+    case PrimitiveType::kF32: return std::numeric_limits<float>::max();
+    default: return std::numeric_limits<double>::max();
   }
 }
-
-namespace {
 
 Expr OperandOf(Lowering& to, const Operation& op, size_t i) { return Expr(to, op, to.Operand(op, i)); }
 
@@ -61,16 +61,18 @@ Status BuildInF32(Lowering& to, const Operation& op, Expr (*formula)(Args...)) {
 }
 
 Expr Cosh(const Expr& x) {
-  const Expr log_half = Log(x.Constant(0.5));
+  const double log_half = std::log(0.5);
   return Exp(x + log_half) + Exp(log_half - x);
 }
 
 Expr Sinh(const Expr& x) {
-  const Expr log_half = Log(x.Constant(0.5));
+  const double log_half = std::log(0.5);
   const Expr large = Exp(x + log_half) - Exp(log_half - x);
   const Expr expm1 = Expm1(x);
   return Select(Abs(x) < 1, 0.5 * (expm1 + expm1 / (expm1 + 1)), large);
 }
+
+Expr Acos(const Expr& x) { return Atan2(Sqrt((1 - x) * (1 + x)), x); }
 
 Expr Asin(const Expr& x) {
   const Expr half = Atan2(x, 1 + Sqrt((1 - x) * (1 + x)));
@@ -79,13 +81,13 @@ Expr Asin(const Expr& x) {
 
 Expr Acosh(const Expr& x) {
   const Expr root = Sqrt(x - 1);
-  return Select(x >= x.Largest() / x.Constant(2), Log(x.Constant(2)) + Log(x), Log1p(root * (Sqrt(x + 1) + root)));
+  return Select(x >= Largest(x.type()) / 2, std::log(2) + Log(x), Log1p(root * (Sqrt(x + 1) + root)));
 }
 
 Expr Asinh(const Expr& x) {
   const Expr size = Abs(x), square = size * size;
-  const Expr large = Log(x.Constant(2)) + Log(size);
-  return Sign(x) * Select(size >= Sqrt(x.Largest()), large, Log1p(size + square / (1 + Sqrt(1 + square))));
+  const Expr large = std::log(2) + Log(size);
+  return Sign(x) * Select(size >= std::sqrt(Largest(x.type())), large, Log1p(size + square / (1 + Sqrt(1 + square))));
 }
 
 Expr Atanh(const Expr& x) {
@@ -128,6 +130,7 @@ Expr NextAfter(const Expr& x, const Expr& y) {
 
 }  // namespace
 
+Status BuildAcos(Lowering& to, const Operation& op) { return BuildReal(to, op, Acos); }
 Status BuildAcosh(Lowering& to, const Operation& op) { return BuildReal(to, op, Acosh); }
 Status BuildAsin(Lowering& to, const Operation& op) { return BuildReal(to, op, Asin); }
 Status BuildAsinh(Lowering& to, const Operation& op) { return BuildReal(to, op, Asinh); }

@@ -19,6 +19,16 @@ Status ExpectOperands(const Operation& op, size_t least) {
   FAIL(ErrorAtOp(op, "V001", Str("'", op.name, "' has ", op.operands.size(), " operands, expected ", least)));
 }
 
+ComparisonDirection Mirrored(ComparisonDirection direction) {
+  switch (direction) {
+    case ComparisonDirection::kLt: return ComparisonDirection::kGt;
+    case ComparisonDirection::kLe: return ComparisonDirection::kGe;
+    case ComparisonDirection::kGt: return ComparisonDirection::kLt;
+    case ComparisonDirection::kGe: return ComparisonDirection::kLe;
+    default: return direction;
+  }
+}
+
 }  // namespace
 
 Status Plain(Lowering& to, const Operation& op) { return to.Build(op, to.AllOperands(op)); }
@@ -42,13 +52,25 @@ Status BuildCompare(Lowering& to, const Operation& op) {
   const Attribute* const type = op.Find("compare_type");
   if (type != nullptr && type->text != "NOTYPE") attrs.type = TRY(EnumIn<ComparisonType>(*type));
   TRY(ExpectOperands(op, 2));
+  Operands operands = to.AllOperands(op);
+  if (IsConstantValue(*operands[0]) && !IsConstantValue(*operands[1])) {  // As in XLA, a constant is second.
+    std::swap(operands[0], operands[1]);
+    attrs.direction = Mirrored(attrs.direction);
+  }
+  if (operands[0] == operands[1] && !IsFloat(operands[0]->shape().type()) && !IsComplex(operands[0]->shape().type())) {
+    const bool is_true = attrs.direction == ComparisonDirection::kEq || attrs.direction == ComparisonDirection::kLe ||
+                         attrs.direction == ComparisonDirection::kGe;
+    const Literal value = Literal::Scalar(PrimitiveType::kPred, int64_t{is_true});
+    to.SetResult(op, 0, to.Constant(op, value, to.ResultShape(op)));
+    return {};
+  }
   // A type that the elements imply is not written.
   const PrimitiveType element = to.OperandShape(op, 0).type();
   const ComparisonType natural = IsFloat(element) || IsComplex(element) ? ComparisonType::kFloat
                                  : IsSigned(element)                    ? ComparisonType::kSigned
                                                                         : ComparisonType::kUnsigned;
   if (attrs.type == natural) attrs.type = ComparisonType::kDefault;
-  return to.Build(op, to.AllOperands(op), attrs);
+  return to.Build(op, std::move(operands), attrs);
 }
 
 Status BuildReducePrecision(Lowering& to, const Operation& op) {
@@ -91,6 +113,15 @@ Status BuildBroadcastInDim(Lowering& to, const Operation& op) {
   }
   if (!increasing) FAIL(ErrorAtOp(op, "U011", "broadcast_dimensions that do not increase are not supported"));
   Instruction& operand = to.Operand(op, 0);
+  if (IsConstantValue(operand)) {
+    const Literal& value = operand.Is(Opcode::kConstant) ? operand.literal() : operand.operand(0).literal();
+    if (value.shape().NumElements() == 1) {
+      to.SetResult(op, 0, to.Constant(op, value.WithShape(Shape::Scalar(value.shape().type())), result));
+      return {};
+    }
+  }
+  if (from.NumElements() == result.NumElements() && !result.HasDynamicDims() && from.type() == result.type())
+    return to.SetResults(op, to.Add(op, Opcode::kReshape, result, {&operand}, ReshapeAttrs()));
   if (!grows) return to.Build(op, {&operand}, std::move(attrs));
   std::vector<int64_t> same(from.rank());
   std::iota(same.begin(), same.end(), 0);
@@ -111,7 +142,19 @@ Status BuildGetTupleElement(Lowering& to, const Operation& op) {
   return to.Build(op, to.AllOperands(op), IndexAttrs{TRY(IntOf(op, "index"))});
 }
 
-Status BuildReshape(Lowering& to, const Operation& op) { return to.Build(op, to.AllOperands(op), ReshapeAttrs()); }
+Status BuildReshape(Lowering& to, const Operation& op) {
+  TRY(ExpectOperands(op, 1));
+  const Instruction& operand = to.Operand(op, 0);
+  const Shape& result = to.ResultShape(op);
+  const bool fits = operand.shape().NumElements() == result.NumElements() && !result.HasDynamicDims();
+  if (fits && IsConstantValue(operand)) {
+    const Literal& value = operand.Is(Opcode::kConstant) ? operand.literal() : operand.operand(0).literal();
+    const bool is_one = value.shape().NumElements() == 1;
+    to.SetResult(op, 0, to.Constant(op, value.WithShape(is_one ? Shape::Scalar(result.type()) : result), result));
+    return {};
+  }
+  return to.Build(op, to.AllOperands(op), ReshapeAttrs());
+}
 
 Status BuildReverse(Lowering& to, const Operation& op) {
   return to.Build(op, to.AllOperands(op), DimensionsAttrs{TRY(IntsOf(op, "dimensions"))});

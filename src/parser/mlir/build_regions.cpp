@@ -25,7 +25,7 @@ Status BuildConditional(Lowering& to, const Operation& op) {
     Operands values;
     for (const ValueId value : captured) values.push_back(&to.Value(value));
     operands.push_back(&to.Together(op, std::move(values)));
-    branches.push_back(TRY(to.LowerControlRegion(op, i, captured, false)));
+    branches.push_back(TRY(to.LowerControlRegion(op, i, {}, captured, false)));
   }
   ConditionalAttrs attrs;
   if (is_if) {
@@ -40,19 +40,22 @@ Status BuildConditional(Lowering& to, const Operation& op) {
 // The state is a tuple, unless it is one value. Values from outside that the loop uses are part of it.
 Status BuildWhile(Lowering& to, const Operation& op) {
   TRY(to.ExpectRegions(op, 2));
+  if (op.carried.size() != op.operands.size())
+    FAIL(ErrorAtOp(op, "V001", "the operands, the results, the arguments and the returned values differ in number"));
   const std::vector<ValueId> captured = to.Captured(op.regions);
   Operands values = to.AllOperands(op);
   for (const ValueId value : captured) values.push_back(&to.Value(value));
-  if (op.result_count != std::ssize(op.operands))
-    FAIL(ErrorAtOp(op, "V001", Str("a loop has ", op.operands.size(), " operands and ", op.result_count, " results")));
   WhileAttrs attrs;
-  attrs.body = TRY(to.LowerControlRegion(op, 1, captured, true));
-  attrs.condition = TRY(to.LowerControlRegion(op, 0, captured, false));
+  attrs.body = TRY(to.LowerControlRegion(op, 1, op.carried, captured, true));
+  attrs.condition = TRY(to.LowerControlRegion(op, 0, op.carried, captured, false));
   Instruction& state = to.Together(op, std::move(values));
   Instruction& loop = to.Add(op, Opcode::kWhile, state.shape(), {&state}, attrs);
-  if (op.result_count + captured.size() == 1) return to.SetResults(op, loop);
-  for (int32_t i = 0; i < op.result_count; ++i)
-    to.SetResult(op, i, to.Add(op, Opcode::kGetTupleElement, to.ResultShape(op, i), {&loop}, IndexAttrs{i}));
+  for (int32_t i = 0; i < std::ssize(op.carried); ++i) {
+    Instruction* result = &loop;
+    if (loop.shape().IsTuple() && op.carried.size() + captured.size() != 1)
+      result = &to.Add(op, Opcode::kGetTupleElement, to.ResultShape(op, op.carried[i]), {&loop}, IndexAttrs{i});
+    to.SetResult(op, op.carried[i], *result);
+  }
   return {};
 }
 

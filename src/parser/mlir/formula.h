@@ -18,7 +18,6 @@ class Expr {
   PrimitiveType type() const { return inst_->shape().type(); }
   Expr Constant(double value) const;
   Expr IntConstant(int64_t value) const;
-  Expr Largest() const;  // The largest finite number of the type.
   Expr Add(Opcode opcode, PrimitiveType type, Operands operands, Attributes attrs = NoAttrs()) const;
   Expr Unary(Opcode opcode) const { return Add(opcode, type(), {inst_}); }
   Expr Binary(Opcode opcode, const Expr& other) const { return Add(opcode, type(), {inst_, other.inst_}); }

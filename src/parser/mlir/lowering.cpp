@@ -60,19 +60,9 @@ Status Lowering::LowerDocument() {
   Computation& computation = *TRY(LowerFunction(entry.Find("sym_name")->text, entry));
   module_.SetEntry(computation);
   module_.SetName(NameText(document_.name.empty() ? "module" : document_.name));
-  return LowerHeader();
-}
-
-Status Lowering::LowerHeader() {
-  ModuleHeader& header = module_.header;
-  for (const NamedAttribute& attribute : document_.attributes) {
-    if (attribute.name == "mhlo.num_partitions") header.num_partitions = attribute.value.integer;
-    if (attribute.name == "mhlo.num_replicas") header.replica_count = attribute.value.integer;
-  }
-  std::vector<Shape> parameters;
-  for (const Instruction* parameter : module_.entry().parameters()) parameters.push_back(parameter->shape());
-  header.entry_parameters = Shape::Tuple(std::move(parameters));
-  header.entry_result = module_.entry().root().shape();
+  TRY(LowerEntryAttributes(entry));
+  TRY(LowerHeader());
+  module_.Sweep();
   return {};
 }
 
@@ -93,6 +83,7 @@ Result<Computation*> Lowering::LowerFunction(std::string_view name, const Operat
     const auto id = static_cast<ValueId>(region.first_value + i);
     values_[id] = &AddParameter(region.arguments[i], ShapeOf(id));
   }
+  TRY(AnnotateParameters(region, computation));
   TRY(LowerBody(region, function.op->range));
   computation_ = outer;
   also_returned_ = returned;
@@ -132,14 +123,27 @@ Status Lowering::LowerBody(const Region& region, SourceRange range) {
   }
   if (region.operations.empty() || !region.operations.back().name.ends_with("return"))
     FAIL(Rejected("P012", "the region does not end with a return", range));
+  RemoveDeadConstants(*computation_);
   depth_ -= kLevels;
   return {};
+}
+
+// A broadcast of a constant is another constant, so the first one may have no user.
+void Lowering::RemoveDeadConstants(Computation& computation) {
+  const std::vector<Instruction*> all = computation.Instructions();
+  for (auto inst = all.rbegin(); inst != all.rend(); ++inst) {
+    if (IsConstantValue(**inst) && (*inst)->IsDead()) computation.Remove(**inst);
+  }
 }
 
 Status Lowering::LowerOperation(const Operation& op) {
   if (op.row == nullptr) FAIL(UnknownOp(op.name, op.name_range));
   if (op.row->opcode == Opcode::kConstant && op.result_count == 1) constant_ops_[op.first_result] = &op;
-  return op.row->build(*this, op);
+  Annotations outer = std::exchange(annotations_, TRY(AnnotationsIn(op.attributes)));
+  if (Instruction* const same = SameValue(op)) SetResult(op, 0, *same);
+  else TRY(op.row->build(*this, op));
+  annotations_ = std::move(outer);
+  return {};
 }
 
 Result<Computation*> Lowering::LowerRegion(const Operation& op, size_t index) {
@@ -170,7 +174,7 @@ Result<Computation*> Lowering::LowerRegion(const Operation& op, size_t index) {
   return &computation;
 }
 
-Result<Computation*> Lowering::LowerControlRegion(const Operation& op, size_t index,
+Result<Computation*> Lowering::LowerControlRegion(const Operation& op, size_t index, std::span<const int32_t> carried,
                                                   const std::vector<ValueId>& captured, bool returns_captured) {
   const Region& region = op.regions[index];
   Computation* const outer = computation_;
@@ -180,7 +184,7 @@ Result<Computation*> Lowering::LowerControlRegion(const Operation& op, size_t in
   computation_ = &computation;
 
   std::vector<ValueId> inputs;
-  for (size_t i = 0; i < region.arguments.size(); ++i) inputs.push_back(static_cast<ValueId>(region.first_value + i));
+  for (const int32_t i : carried) inputs.push_back(region.first_value + i);
   inputs.insert(inputs.end(), captured.begin(), captured.end());
   std::vector<ValueId> constants;
   std::vector<bool> seen(region.first_value);
@@ -191,8 +195,8 @@ Result<Computation*> Lowering::LowerControlRegion(const Operation& op, size_t in
   for (const ValueId value : constants) hidden.emplace_back(value, values_[value]);
 
   if (inputs.size() == 1) {
-    static const Argument kUnnamed;
-    values_[inputs[0]] = &AddParameter(region.arguments.empty() ? kUnnamed : region.arguments[0], ShapeOf(inputs[0]));
+    const Argument unnamed;
+    values_[inputs[0]] = &AddParameter(carried.empty() ? unnamed : region.arguments[carried[0]], ShapeOf(inputs[0]));
   } else {
     std::vector<Shape> shapes;
     for (const ValueId input : inputs) shapes.push_back(ShapeOf(input));
@@ -200,7 +204,7 @@ Result<Computation*> Lowering::LowerControlRegion(const Operation& op, size_t in
     tuple.SetRange(op.name_range);
     for (size_t i = 0; i < inputs.size(); ++i) {
       Instruction& element = computation.AddGetTupleElement(tuple, static_cast<int64_t>(i));
-      element.SetRange(i < region.arguments.size() ? region.arguments[i].range : op.name_range);
+      element.SetRange(i < carried.size() ? region.arguments[carried[i]].range : op.name_range);
       values_[inputs[i]] = &element;
     }
   }
@@ -263,7 +267,26 @@ std::string Lowering::NameFor(const Operation& op, Opcode opcode) const {
   return is_number ? std::string(ToString(opcode)) : NameText(name);
 }
 
+// Layouts pass from operands to results, as in XLA.
+static void TakeLayout(Opcode opcode, const Operands& operands, const Attributes& attrs, Shape& shape) {
+  if (operands.empty()) return;
+  const Shape& operand = operands[0]->shape();
+  if (opcode == Opcode::kGetTupleElement) {
+    shape.SetLayout(operand.element(attrs.Get<IndexAttrs>().index).layout());
+  } else if (opcode == Opcode::kCall) {
+    const Shape& root = attrs.Get<CallAttrs>().to_apply->root().shape();
+    if (Compatible(root, shape)) shape = root;
+  } else if ((RowOf(opcode).traits & kElementwise) != 0 && SameDims(operand, shape)) {
+    shape.SetLayout(operand.layout());
+  }
+}
+
 Instruction& Lowering::Add(const Operation& op, Opcode opcode, Shape shape, Operands operands, Attributes attrs) {
+  // As in XLA, a constant is the second operand.
+  const bool is_commutative = (RowOf(opcode).traits & kCommutative) != 0;
+  if (is_commutative && IsConstantValue(*operands[0]) && !IsConstantValue(*operands[1]))
+    std::swap(operands[0], operands[1]);
+  TakeLayout(opcode, operands, attrs, shape);
   Instruction& inst =
       computation_->Add(opcode, std::move(shape), std::move(operands), std::move(attrs), NameFor(op, opcode));
   inst.SetRange(op.range);
@@ -271,6 +294,7 @@ Instruction& Lowering::Add(const Operation& op, Opcode opcode, Shape shape, Oper
     const Metadata& metadata = locations_.Read(op.location);
     if (metadata != Metadata()) inst.mutable_common().metadata = metadata;
   }
+  Annotate(annotations_, op, inst);
   return inst;
 }
 

@@ -54,10 +54,11 @@ class Lowering {
   Status ExpectRegions(const Operation& op, size_t count) const;
   // The computation of a region whose arguments become parameters. It may use only constants from outside.
   Result<Computation*> LowerRegion(const Operation& op, size_t region);
-  // The computation of a region of control flow. Values from outside follow the arguments. All are in one parameter,
-  // which is a tuple unless there is only one. With `returns_captured`, the values from outside follow the results.
-  Result<Computation*> LowerControlRegion(const Operation& op, size_t region, const std::vector<ValueId>& captured,
-                                          bool returns_captured);
+  // The computation of a region of control flow. Values from outside follow the arguments, of which those with the
+  // numbers `carried` are passed. All are in one parameter, which is a tuple unless there is only one. With
+  // `returns_captured`, the values from outside follow the results.
+  Result<Computation*> LowerControlRegion(const Operation& op, size_t region, std::span<const int32_t> carried,
+                                          const std::vector<ValueId>& captured, bool returns_captured);
   // The values from outside that regions use, except constants, in the order of uses.
   std::vector<ValueId> Captured(std::span<const Region> regions) const;
 
@@ -75,13 +76,30 @@ class Lowering {
   Status FindFunctions();
   Result<const Operation*> EntryFunction() const;
   Status LowerHeader();
+  Status LowerEntryAttributes(const Operation& function);
   Status LowerBody(const Region& region, SourceRange range);
   Status LowerOperation(const Operation& op);
+  bool IsSecondAll(const Operation& op, double value) const;
+  Instruction* SameValue(const Operation& op);
+  void RemoveDeadConstants(Computation& computation);
   Status LowerConstants(const std::vector<ValueId>& constants);
   void FindCaptured(const Region& region, ValueId outside, std::vector<bool>& seen,
                     std::vector<ValueId>& captured) const;
   bool IsConstant(ValueId value) const;
   Instruction& AddParameter(const Argument& argument, Shape shape, std::string_view name = "");
+
+  // ---- Shardings and frontend attributes (annotations.cpp) ----
+  struct Annotations {
+    Shared<Sharding> sharding;
+    FrontendAttributes frontend;
+  };
+  Result<Annotations> AnnotationsIn(const std::vector<NamedAttribute>& attributes) const;
+  // Several results share a tuple of shardings.
+  void Annotate(const Annotations& annotations, const Operation& op, Instruction& inst) const;
+  Status AnnotateParameters(const Region& region, const Computation& computation) const;
+  // XLA repeats the sharding of the only result on an element of a tuple.
+  Status AnnotateResults(const Operation& function);
+
   std::string NameFor(const Operation& op, Opcode opcode) const;
 
   const Document& document_;
@@ -94,9 +112,13 @@ class Lowering {
   std::vector<Instruction*> values_;                           // Indexed by ValueId.
   std::vector<const Operation*> constant_ops_;                 // Indexed by ValueId. Null for other values.
   std::unordered_multimap<uint64_t, Instruction*> constants_;  // Keyed by a hash of computation and value.
+  Annotations annotations_;                                    // For instructions of the current operation.
   Computation* computation_ = nullptr;
   const std::vector<ValueId>* also_returned_ = nullptr;
 };
+
+// Whether it is a constant, or a scalar constant that is broadcast.
+bool IsConstantValue(const Instruction& inst);
 
 // ---- Attributes of operations. Errors are at the attribute or the operation. ----
 

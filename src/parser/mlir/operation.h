@@ -91,6 +91,9 @@ struct Operation {
   std::vector<NamedAttribute> attributes;
   std::vector<Region> regions;
   SourceRange location;  // The text in loc(...), or empty.
+  // The results of a loop that are in its state (simplify.h). Its operands are their initial values.
+  std::vector<int32_t> carried;
+  bool is_dead = false;
 
   const Attribute* Find(std::string_view attribute) const;
 };

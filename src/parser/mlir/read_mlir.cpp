@@ -1,6 +1,7 @@
 #include "parser/mlir/read_mlir.h"
 
 #include "parser/mlir/lowering.h"
+#include "parser/mlir/simplify.h"
 #include "parser/mlir/text_reader.h"
 
 namespace hlo {
@@ -9,7 +10,8 @@ Result<std::unique_ptr<Module>> ReadMlir(std::shared_ptr<const SourceText> sourc
   auto module = std::make_unique<Module>("module");
   module->source = source;
   const auto read = [&]() -> Status {
-    const mlir::Document document = TRY(mlir::TextReader(source->text(), options).Read());
+    mlir::Document document = TRY(mlir::TextReader(source->text(), options).Read());
+    mlir::Simplify(document);
     return mlir::Lowering(document, source->text(), *module, options).LowerDocument();
   };
   if (Status status = read(); !status) {

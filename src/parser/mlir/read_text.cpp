@@ -219,6 +219,11 @@ Status TextReader::ReadGeneric(Operation& op, std::vector<Shape>& results) {
   TRY(ReadTypesOrGroup(operands));
   TRY(CheckOperandTypes(op, operands, {begin, lexer_.last_end()}));
   TRY(lexer_.Expect("->"));
+  const Attribute* const arguments = op.Find("arg_attrs");
+  if (arguments != nullptr && op.regions.size() == 1 && op.regions[0].arguments.size() == arguments->items.size()) {
+    for (size_t i = 0; i < arguments->items.size(); ++i)
+      op.regions[0].arguments[i].attributes = arguments->items[i].entries;
+  }
   return ReadTypesOrGroup(results);
 }
 
@@ -275,6 +280,7 @@ Status TextReader::ReadFunctionResults(Operation& op) {
   while (!lexer_.Accept(")")) {
     TRY(ReadType());
     Attribute& result = attributes.value.items.emplace_back();
+    result.kind = Attribute::Kind::kDictionary;
     TRY(ReadOptionalDictionary(result.entries));
     if (!lexer_.At(")")) TRY(lexer_.Expect(","));
   }

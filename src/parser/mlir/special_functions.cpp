@@ -23,8 +23,8 @@ Expr Horner(const Expr& w, Expr sum, int first, int last, Coefficient&& coeffici
 }  // namespace
 
 Expr Polynomial(const Expr& x, std::span<const double> coefficients) {
-  Expr sum = x.Constant(coefficients[0]);
-  for (const double coefficient : coefficients.subspan(1)) sum = sum * x + coefficient;
+  Expr sum = coefficients[0] == 1 ? x + coefficients[1] : x.Constant(coefficients[0]);
+  for (const double coefficient : coefficients.subspan(coefficients[0] == 1 ? 2 : 1)) sum = sum * x + coefficient;
   return sum;
 }
 
@@ -32,8 +32,8 @@ Expr Polynomial(const Expr& x, std::span<const double> coefficients) {
 
 namespace {
 
-// erfc for |x| >= 1. `scaled` approximates erfc(|x|) * exp(x^2).
-Expr ErfcOfLarge(const Expr& x, const Expr& exp, const Expr& minus_square, const Expr& result, double max_log) {
+// erfc for |x| >= 1, of which `result` is an approximation for |x|.
+Expr ErfcOfLarge(const Expr& x, const Expr& minus_square, const Expr& result, double max_log) {
   const Expr clamped = Select(minus_square < -max_log, x.Constant(0), result);
   return Select(x < 0, 2 - clamped, clamped);
 }
@@ -49,7 +49,7 @@ Expr ErfcOfLargeF32(const Expr& x) {
   const Expr inverse = 1 / square, exp = Exp(z);
   const Expr scale = exp * (1 / size);
   const Expr result = scale * Select(size < 2, Polynomial(inverse, kP), Polynomial(inverse, kR));
-  return ErfcOfLarge(x, exp, z, result, 88.72283905206835);
+  return ErfcOfLarge(x, z, result, 88.72283905206835);
 }
 
 Expr ErfcOfLargeF64(const Expr& x) {
@@ -77,7 +77,7 @@ Expr ErfcOfLargeF64(const Expr& x) {
   const Expr z = -(x * x), exp = Exp(z), size = Abs(x);
   const Expr to_8 = exp * Polynomial(size, kP) / Polynomial(size, kQ);
   const Expr from_8 = exp * Polynomial(size, kR) / Polynomial(size, kS);
-  return ErfcOfLarge(x, exp, z, Select(size < 8, to_8, from_8), 7.09782712893383996843E2);
+  return ErfcOfLarge(x, z, Select(size < 8, to_8, from_8), 7.09782712893383996843E2);
 }
 
 Expr ErfOfSmall(const Expr& x) {
@@ -217,10 +217,10 @@ namespace {
 
 Expr Chebyshev(const Expr& x, std::span<const double> coefficients) {
   Expr b0 = x.Constant(0), b1 = b0, b2 = b0;
-  for (const double coefficient : coefficients) {
+  for (size_t i = 0; i < coefficients.size(); ++i) {
     b2 = b1;
     b1 = b0;
-    b0 = x * b1 - b2 + coefficient;
+    b0 = (i < 2 ? x * b1 : x * b1 - b2) + coefficients[i];
   }
   return (b0 - b2) * 0.5;
 }
