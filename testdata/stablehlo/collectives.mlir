@@ -43,7 +43,7 @@ module @collectives attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas
 //   token_ = token[] parameter(1)
 //   split = f32[4,6] all-to-all(x), channel_id=3, replica_groups={{0,1}}, dimensions={1}
 //   split.1 = f32[4,2,3] reshape(split)
-//   split.2 = f32[2,4,3] transpose(split.1), dimensions={1,0,2}
+//   split.2 = f32[2,4,3]{2,0,1} transpose(split.1), dimensions={1,0,2}
 //   split.3 = f32[8,3] reshape(split.2)
 //   gathered = f32[4,12] all-gather(x), channel_id=1, replica_groups={{0,2},{1,3}}, dimensions={1}, use_global_device_ids=true
 //   scattered = f32[2,6] reduce-scatter(x), replica_groups={{0,1}}, dimensions={0}, to_apply=region

@@ -16,13 +16,14 @@ const Attribute* Find(const std::vector<NamedAttribute>& attributes, std::string
   return nullptr;
 }
 
-Result<FrontendAttributes> FrontendOf(const Attribute& dictionary) {
-  std::vector<std::string> items;
-  for (const NamedAttribute& entry : dictionary.entries) {
-    if (entry.value.kind == Attribute::Kind::kString) items.push_back(Str(entry.name, "=", Quoted(entry.value.text)));
+// The strings of a dictionary. `more` are entries in the form of HLO text.
+Result<FrontendAttributes> FrontendOf(const Attribute* dictionary, std::vector<std::string> more = {}) {
+  for (const NamedAttribute& entry : dictionary == nullptr ? std::vector<NamedAttribute>() : dictionary->entries) {
+    if (entry.value.kind == Attribute::Kind::kString) more.push_back(Str(entry.name, "=", Quoted(entry.value.text)));
   }
-  if (items.empty()) return FrontendAttributes();
-  return ReadHloValue<FrontendAttributes>(Str("{", Join(items, ","), "}"), dictionary.range);
+  if (more.empty()) return FrontendAttributes();
+  return ReadHloValue<FrontendAttributes>(Str("{", Join(more, ","), "}"),
+                                          dictionary == nullptr ? SourceRange() : dictionary->range);
 }
 
 }  // namespace
@@ -32,8 +33,12 @@ Status Lowering::LowerHeader() {
   for (const NamedAttribute& attribute : document_.attributes) {
     if (attribute.name == "mhlo.num_partitions") header.num_partitions = attribute.value.integer;
     if (attribute.name == "mhlo.num_replicas") header.replica_count = attribute.value.integer;
-    if (attribute.name == "mhlo.frontend_attributes") header.frontend_attributes = TRY(FrontendOf(attribute.value));
   }
+  std::vector<std::string> meshes;
+  for (const auto& [name, text] : document_.meshes) meshes.push_back(Str(name, " = #sdy.mesh", text));
+  const std::string entry = Str("xla.sdy.meshes={", Join(meshes, ", "), "}");
+  header.frontend_attributes = TRY(FrontendOf(Find(document_.attributes, "mhlo.frontend_attributes"),
+                                              meshes.empty() ? std::vector<std::string>() : std::vector{entry}));
   std::vector<Shape> parameters;
   for (const Instruction* parameter : module_.entry().parameters()) parameters.push_back(parameter->shape());
   header.entry_parameters = Shape::Tuple(std::move(parameters));
@@ -63,9 +68,21 @@ Result<Lowering::Annotations> Lowering::AnnotationsIn(const std::vector<NamedAtt
   Annotations annotations;
   if (const Attribute* const text = Find(attributes, "mhlo.sharding"))
     annotations.sharding = TRY(ReadHloValue<Shared<Sharding>>(text->text, text->range));
-  if (const Attribute* const dictionary = Find(attributes, "mhlo.frontend_attributes"))
-    annotations.frontend = TRY(FrontendOf(*dictionary));
+  std::vector<std::string> shardy;
+  for (const std::string_view name : {"sdy.sharding", "sdy.sharding_rule"}) {
+    const Attribute* const text = Find(attributes, name);
+    if (text != nullptr && text->name.starts_with("sdy."))
+      shardy.push_back(Str("xla.", name, "=", Quoted(Str("#", text->name, "<", text->text, ">"))));
+  }
+  annotations.frontend = TRY(FrontendOf(Find(attributes, "mhlo.frontend_attributes"), std::move(shardy)));
   return annotations;
+}
+
+void Lowering::AddShardySharding(const std::vector<NamedAttribute>& attributes, int64_t rank,
+                                 Annotations& annotations) const {
+  const Attribute* const text = Find(attributes, "sdy.sharding");
+  if (text == nullptr || !annotations.sharding.empty()) return;
+  if (auto sharding = ShardyToTiles(text->text, rank)) annotations.sharding = std::move(*sharding);
 }
 
 void Lowering::Annotate(const Annotations& annotations, const Operation& op, Instruction& inst) const {
@@ -84,10 +101,12 @@ void Lowering::Annotate(const Annotations& annotations, const Operation& op, Ins
   }
 }
 
-Status Lowering::AnnotateParameters(const Region& region, const Computation& computation) const {
+Status Lowering::AnnotateParameters(const Region& region, const Computation& computation, bool is_entry) const {
   for (size_t i = 0; i < region.arguments.size(); ++i) {
-    const Annotations annotations = TRY(AnnotationsIn(region.arguments[i].attributes));
-    Annotate(annotations, Operation(), computation.parameter(static_cast<int64_t>(i)));
+    Instruction& parameter = computation.parameter(static_cast<int64_t>(i));
+    Annotations annotations = TRY(AnnotationsIn(region.arguments[i].attributes));
+    if (is_entry) AddShardySharding(region.arguments[i].attributes, parameter.shape().rank(), annotations);
+    Annotate(annotations, Operation(), parameter);
   }
   return {};
 }
@@ -97,8 +116,12 @@ Status Lowering::AnnotateResults(const Operation& function) {
   if (results == nullptr) return {};
   Sharding all = {.kind = ShardingKind::kTuple};
   bool is_any_set = false;
-  for (const Attribute& result : results->items) {
-    const Annotations annotations = TRY(AnnotationsIn(result.entries));
+  const std::vector<Operation>& body = function.regions[0].operations;
+  for (size_t i = 0; i < results->items.size(); ++i) {
+    const Attribute& result = results->items[i];
+    Annotations annotations = TRY(AnnotationsIn(result.entries));
+    if (i < body.back().operands.size())
+      AddShardySharding(result.entries, ShapeOf(body.back().operands[i]).rank(), annotations);
     is_any_set = is_any_set || !annotations.sharding.empty();
     if (annotations.sharding.empty()) all.leaves.emplace_back();
     else if (annotations.sharding->kind == ShardingKind::kTuple)

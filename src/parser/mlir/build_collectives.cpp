@@ -85,8 +85,9 @@ Status BuildAllToAll(Lowering& to, const Operation& op) {
   }
   for (const int64_t dim : permutation) moved_sizes.push_back(sizes[dim]);
   Instruction& split_up = to.Add(op, Opcode::kReshape, Shape(shape.type(), sizes), {&pieces}, ReshapeAttrs());
-  Instruction& moved = to.Add(op, Opcode::kTranspose, Shape(shape.type(), moved_sizes), {&split_up},
-                              DimensionsAttrs{std::move(permutation)});
+  Shape moved_shape = TransposedShape(Shape(shape.type(), moved_sizes), permutation);
+  Instruction& moved =
+      to.Add(op, Opcode::kTranspose, std::move(moved_shape), {&split_up}, DimensionsAttrs{std::move(permutation)});
   return to.SetResults(op, to.Add(op, Opcode::kReshape, to.ResultShape(op), {&moved}, ReshapeAttrs()));
 }
 

@@ -160,24 +160,24 @@ Status BuildReverse(Lowering& to, const Operation& op) {
   return to.Build(op, to.AllOperands(op), DimensionsAttrs{TRY(IntsOf(op, "dimensions"))});
 }
 
-// The result has the layout of the operand's bytes, as in XLA.
+// The bytes keep their order, as in XLA.
+Shape TransposedShape(Shape result, const std::vector<int64_t>& permutation) {
+  const int64_t rank = result.rank();
+  std::vector<int16_t> place(rank, -1);
+  for (int64_t i = 0; i < rank && i < std::ssize(permutation); ++i) {
+    if (permutation[i] >= 0 && permutation[i] < rank) place[permutation[i]] = static_cast<int16_t>(i);
+  }
+  if (std::ranges::count(place, -1) > 0) return result;  // The verifier rejects it.
+  Layout layout;
+  for (int64_t dim = rank; dim-- > 0;) layout.minor_to_major.push_back(place[dim]);
+  result.SetLayout(std::move(layout));
+  return result;
+}
+
 Status BuildTranspose(Lowering& to, const Operation& op) {
   TRY(ExpectOperands(op, 1));
   DimensionsAttrs attrs{TRY(IntsOf(op, "permutation"))};
-  const int64_t rank = to.OperandShape(op, 0).rank();
-  TRY(ExpectSize(op, "permutation", attrs.dimensions, rank));
-  std::vector<int16_t> place(rank, -1);
-  for (int64_t i = 0; i < rank; ++i) {
-    const int64_t dim = attrs.dimensions[i];
-    if (dim < 0 || dim >= rank || place[dim] >= 0) FAIL(ErrorAtOp(op, "P037", "the dimensions are not a permutation"));
-    place[dim] = static_cast<int16_t>(i);
-  }
-  Shape shape = to.ResultShape(op);
-  if (shape.rank() == rank) {
-    Layout layout;
-    for (int64_t dim = rank; dim-- > 0;) layout.minor_to_major.push_back(place[dim]);
-    shape.SetLayout(std::move(layout));
-  }
+  Shape shape = TransposedShape(to.ResultShape(op), attrs.dimensions);
   return to.SetResults(op, to.Add(op, Opcode::kTranspose, std::move(shape), to.AllOperands(op), std::move(attrs)));
 }
 

@@ -13,6 +13,9 @@ Status Plain(Lowering& to, const Operation& op);
 Result<Window> WindowOf(const Operation& op, std::vector<int64_t> sizes, std::string_view base_dilations,
                         std::string_view window_dilations);
 
+// The shape of a transpose, with its layout.
+Shape TransposedShape(Shape result, const std::vector<int64_t>& permutation);
+
 #define MLIR_OP(name, form, opcode, build) Status build(Lowering&, const Operation&);
 #include "parser/mlir/stablehlo_ops.def"
 

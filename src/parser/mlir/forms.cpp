@@ -29,6 +29,7 @@ Status TextReader::ReadPretty(Operation& op, std::vector<Shape>& results) {
   if (form == "!while") return ReadWhile(op, results);
   if (form == "!reduce") return ReadReduce(op, results);
   if (form == "!constant") return ReadConstant(op, results);
+  if (form == "!manual") return ReadManualComputation(op, results);
   TRY(ReadOptionalDictionary(op.attributes));
   if (!form.empty()) {
     for (const std::string_view item : Split(form, ' ')) TRY(ReadFormItem(item, op));
@@ -85,6 +86,7 @@ Status TextReader::ReadSpecialForm(std::string_view form, Operation& op) {
   if (form == "!bits") return ReadBits(op);
   if (form == "!window") return ReadWindow(op);
   if (form == "!labels") return ReadLabels(op);
+  if (form == "!sharding") return ReadShardingText(op, "sharding");
   TRY(lexer_.Expect("["));  // !index
   NamedAttribute index = {.name = "index", .range = {}, .value = TRY(ReadAttribute(false))};
   op.attributes.push_back(std::move(index));
@@ -354,6 +356,45 @@ Status TextReader::MakeReducer(Operation& op, std::string_view inner, SourceRang
   result.operands = {region.first_value + 2};
   op.regions.push_back(std::move(region));
   return {};
+}
+
+// ---- Shardy ------------------------------------------------------------------------------------------------------
+
+// Keeps the text between brackets.
+Status TextReader::ReadShardingText(Operation& op, std::string_view name) {
+  NamedAttribute attribute;
+  attribute.name = name;
+  attribute.range.begin = lexer_.Position();
+  attribute.value.kind = Attribute::Kind::kText;
+  if (!lexer_.At("<") && !lexer_.At("[") && !lexer_.At("{")) FAIL(lexer_.Expected("a sharding"));
+  attribute.value.text = lexer_.Text(TRY(lexer_.SkipBalanced()));
+  attribute.range.end = lexer_.last_end();
+  attribute.value.range = attribute.range;
+  op.attributes.push_back(std::move(attribute));
+  return {};
+}
+
+// (%x) in_shardings=[...] out_shardings=[...] manual_axes={...} (%a: TYPE) {...} : TYPES -> TYPES
+Status TextReader::ReadManualComputation(Operation& op, std::vector<Shape>& results) {
+  TRY(lexer_.Expect("("));
+  TRY(ReadOperands(op));
+  TRY(lexer_.Expect(")"));
+  for (const std::string_view name : {"in_shardings", "out_shardings", "manual_axes"}) {
+    TRY(lexer_.ExpectWord(name));
+    TRY(lexer_.Expect("="));
+    TRY(ReadShardingText(op, name));
+  }
+  op.range.end = lexer_.last_end();
+  std::vector<Argument> arguments;
+  std::vector<Shape> shapes;
+  TRY(lexer_.Expect("("));
+  while (!lexer_.Accept(")")) {
+    arguments.push_back(TRY(ReadArgument(shapes.emplace_back())));
+    if (!lexer_.At(")")) TRY(lexer_.Expect(","));
+  }
+  op.regions.push_back(TRY(ReadRegion(std::move(arguments), shapes)));
+  TRY(ReadOptionalDictionary(op.attributes));
+  return ReadTypeClause(op, results);
 }
 
 }  // namespace hlo::mlir

@@ -75,6 +75,8 @@ Result<Computation*> Lowering::LowerFunction(std::string_view name, const Operat
   function.is_open = true;
   Computation* const outer = std::exchange(computation_, nullptr);
   const std::vector<ValueId>* const returned = std::exchange(also_returned_, nullptr);
+  const Attribute* const results = std::exchange(result_attributes_, function.op->Find("res_attrs"));
+  Annotations annotations = std::exchange(annotations_, {});
   const Region& region = function.op->regions[0];
   Computation& computation = module_.AddComputation(NameText(name));
   computation.range = function.op->Find("sym_name")->range;
@@ -83,10 +85,12 @@ Result<Computation*> Lowering::LowerFunction(std::string_view name, const Operat
     const auto id = static_cast<ValueId>(region.first_value + i);
     values_[id] = &AddParameter(region.arguments[i], ShapeOf(id));
   }
-  TRY(AnnotateParameters(region, computation));
+  TRY(AnnotateParameters(region, computation, outer == nullptr));
   TRY(LowerBody(region, function.op->range));
   computation_ = outer;
   also_returned_ = returned;
+  result_attributes_ = results;
+  annotations_ = std::move(annotations);
   function.is_open = false;
   function.computation = &computation;
   return &computation;
@@ -157,6 +161,7 @@ Result<Computation*> Lowering::LowerRegion(const Operation& op, size_t index) {
   }
   Computation* const outer = computation_;
   const std::vector<ValueId>* const returned = std::exchange(also_returned_, nullptr);
+  const Attribute* const results = std::exchange(result_attributes_, nullptr);
   Computation& computation = module_.AddComputation("region");
   computation.range = op.name_range;
   computation_ = &computation;
@@ -171,6 +176,7 @@ Result<Computation*> Lowering::LowerRegion(const Operation& op, size_t index) {
   for (size_t i = 0; i < captured.size(); ++i) values_[captured[i]] = hidden[i];
   computation_ = outer;
   also_returned_ = returned;
+  result_attributes_ = results;
   return &computation;
 }
 
@@ -179,6 +185,7 @@ Result<Computation*> Lowering::LowerControlRegion(const Operation& op, size_t in
   const Region& region = op.regions[index];
   Computation* const outer = computation_;
   const std::vector<ValueId>* const returned = std::exchange(also_returned_, returns_captured ? &captured : nullptr);
+  const Attribute* const results = std::exchange(result_attributes_, nullptr);
   Computation& computation = module_.AddComputation("region");
   computation.range = op.name_range;
   computation_ = &computation;
@@ -213,6 +220,7 @@ Result<Computation*> Lowering::LowerControlRegion(const Operation& op, size_t in
   for (const auto& [value, inst] : hidden) values_[value] = inst;
   computation_ = outer;
   also_returned_ = returned;
+  result_attributes_ = results;
   return &computation;
 }
 
@@ -260,8 +268,10 @@ Operands Lowering::AllOperands(const Operation& op) const {
   return operands;
 }
 
-// As XLA, the last part of the location's name. Otherwise the name of the result, or the opcode.
-std::string Lowering::NameFor(const Operation& op, Opcode opcode) const {
+// As in XLA, the last part of the location's name. Otherwise the name of the result, or the opcode.
+std::string Lowering::NameFor(const Operation& op, Opcode opcode, std::string_view op_name) const {
+  const std::string_view last = op_name.substr(op_name.rfind('/') + 1);
+  if (!last.empty()) return NameText(last);
   const std::string_view name = op.result_name;
   const bool is_number = name.empty() || (name[0] >= '0' && name[0] <= '9');
   return is_number ? std::string(ToString(opcode)) : NameText(name);
@@ -287,13 +297,11 @@ Instruction& Lowering::Add(const Operation& op, Opcode opcode, Shape shape, Oper
   if (is_commutative && IsConstantValue(*operands[0]) && !IsConstantValue(*operands[1]))
     std::swap(operands[0], operands[1]);
   TakeLayout(opcode, operands, attrs, shape);
-  Instruction& inst =
-      computation_->Add(opcode, std::move(shape), std::move(operands), std::move(attrs), NameFor(op, opcode));
+  const Metadata& metadata = locations_.Read(op.location);
+  Instruction& inst = computation_->Add(opcode, std::move(shape), std::move(operands), std::move(attrs),
+                                        NameFor(op, opcode, metadata.op_name.view()));
   inst.SetRange(op.range);
-  if (!op.location.empty()) {
-    const Metadata& metadata = locations_.Read(op.location);
-    if (metadata != Metadata()) inst.mutable_common().metadata = metadata;
-  }
+  if (metadata != Metadata()) inst.mutable_common().metadata = metadata;
   Annotate(annotations_, op, inst);
   return inst;
 }
@@ -348,6 +356,9 @@ Instruction& Lowering::Together(const Operation& op, Operands values) {
 
 Status Lowering::Return(const Operation& op) {
   Operands values = AllOperands(op);
+  if (result_attributes_ != nullptr && result_attributes_->items.size() == values.size()) {
+    for (size_t i = 0; i < values.size(); ++i) TRY(MarkResult(op, result_attributes_->items[i], values[i]));
+  }
   if (also_returned_ != nullptr) {
     for (const ValueId value : *also_returned_) values.push_back(&Value(value));
   }

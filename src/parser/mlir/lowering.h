@@ -63,6 +63,11 @@ class Lowering {
   std::vector<ValueId> Captured(std::span<const Region> regions) const;
 
   Result<Computation*> LowerFunction(std::string_view name, const Operation& user);
+  // A custom call with the frontend attributes {ATTRIBUTES}, whose text has the form of HLO.
+  Result<Instruction*> Marker(const Operation& op, std::string target, Shape shape, Operands operands,
+                              std::string attributes, bool has_side_effect);
+  // The sharding that the text between the brackets of #sdy.sharding<...> means for an array, or none.
+  std::optional<Sharding> ShardyToTiles(std::string_view text, int64_t rank) const;
 
   // Makes the root of the current computation.
   Status Return(const Operation& op);
@@ -94,13 +99,17 @@ class Lowering {
     FrontendAttributes frontend;
   };
   Result<Annotations> AnnotationsIn(const std::vector<NamedAttribute>& attributes) const;
+  // Adds the sharding that an attribute of Shardy means for XLA's other partitioner.
+  void AddShardySharding(const std::vector<NamedAttribute>& attributes, int64_t rank, Annotations& annotations) const;
   // Several results share a tuple of shardings.
   void Annotate(const Annotations& annotations, const Operation& op, Instruction& inst) const;
-  Status AnnotateParameters(const Region& region, const Computation& computation) const;
+  Status AnnotateParameters(const Region& region, const Computation& computation, bool is_entry) const;
+  // Shardy's sharding of a result becomes a custom call.
+  Status MarkResult(const Operation& op, const Attribute& attributes, Instruction*& value);
   // XLA repeats the sharding of the only result on an element of a tuple.
   Status AnnotateResults(const Operation& function);
 
-  std::string NameFor(const Operation& op, Opcode opcode) const;
+  std::string NameFor(const Operation& op, Opcode opcode, std::string_view op_name) const;
 
   const Document& document_;
   std::string_view text_;
@@ -115,6 +124,7 @@ class Lowering {
   Annotations annotations_;                                    // For instructions of the current operation.
   Computation* computation_ = nullptr;
   const std::vector<ValueId>* also_returned_ = nullptr;
+  const Attribute* result_attributes_ = nullptr;  // Of the function whose body is lowered.
 };
 
 // Whether it is a constant, or a scalar constant that is broadcast.

@@ -101,7 +101,9 @@ struct Operation {
 struct Document {
   std::string_view name;
   std::vector<NamedAttribute> attributes;
-  std::vector<Operation> operations;                            // Of the module's body.
+  std::vector<Operation> operations;  // Of the module's body.
+  // Names of meshes and their texts, such as <["x"=2]>.
+  std::vector<std::pair<std::string_view, std::string_view>> meshes;
   std::vector<Shape> shapes;                                    // Indexed by ValueId.
   std::unordered_map<std::string_view, SourceRange> locations;  // The texts of #loc aliases.
 };

@@ -26,6 +26,7 @@ Result<Document> TextReader::Read() {
 Status TextReader::ReadTopLevel() {
   if (lexer_.At("#") || lexer_.At("!")) return ReadAlias();
   if (lexer_.At("\"builtin.module\"")) return ReadGenericModule();
+  if (lexer_.PeekWord() == "sdy.mesh") return ReadMesh();
   if (lexer_.AcceptWord("module") || lexer_.AcceptWord("builtin.module")) return ReadModule();
   document_.operations.push_back(TRY(ReadOperation()));
   return {};
@@ -48,6 +49,21 @@ Status TextReader::ReadAlias() {
   }
   attribute_aliases_.insert_or_assign(name, TRY(ReadAttribute(true)));
   return {};
+}
+
+// sdy.mesh @NAME = <...> [{...}]
+Status TextReader::ReadMesh() {
+  TRY(lexer_.ExpectWord("sdy.mesh"));
+  const std::string_view name = TRY(lexer_.ReadName('@', "the name of a mesh"));
+  TRY(lexer_.Expect("="));
+  const uint32_t begin = lexer_.Position();
+  if (!lexer_.At("<")) FAIL(lexer_.Expected("'<'"));
+  TRY(lexer_.SkipBalanced());
+  document_.meshes.emplace_back(name, lexer_.Text({begin, lexer_.last_end()}));
+  std::vector<NamedAttribute> ignored;
+  TRY(ReadOptionalDictionary(ignored));
+  SourceRange location;
+  return ReadLocation(location);
 }
 
 // [@NAME] [attributes {...}] { ... } [loc(...)]

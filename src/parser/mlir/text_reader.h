@@ -25,6 +25,7 @@ class TextReader {
   // ---- Operations (read_text.cpp) ----
   Status ReadTopLevel();
   Status ReadAlias();
+  Status ReadMesh();
   Status ReadModule();
   Status ReadGenericModule();
   Result<Operation> ReadOperation();
@@ -56,6 +57,8 @@ class TextReader {
   Status ReadWhile(Operation& op, std::vector<Shape>& results);
   Status ReadReduce(Operation& op, std::vector<Shape>& results);
   Status ReadReducer(Operation& op);
+  Status ReadShardingText(Operation& op, std::string_view name);
+  Status ReadManualComputation(Operation& op, std::vector<Shape>& results);
   Status MakeReducer(Operation& op, std::string_view inner, SourceRange range);
 
   // ---- Attributes (attributes.cpp) ----
