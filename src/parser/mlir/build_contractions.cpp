@@ -99,6 +99,19 @@ Status BuildDotGeneral(Lowering& to, const Operation& op) {
   return to.Build(op, to.AllOperands(op), std::move(attrs));
 }
 
+Status BuildRaggedDot(Lowering& to, const Operation& op) {
+  const Attribute& numbers = *TRY(Need(op, "ragged_dot_dimension_numbers"));
+  RaggedDotAttrs attrs;
+  attrs.lhs_batch = TRY(IntsOfField(numbers, "lhs_batching_dimensions"));
+  attrs.rhs_batch = TRY(IntsOfField(numbers, "rhs_batching_dimensions"));
+  attrs.lhs_contracting = TRY(IntsOfField(numbers, "lhs_contracting_dimensions"));
+  attrs.rhs_contracting = TRY(IntsOfField(numbers, "rhs_contracting_dimensions"));
+  attrs.lhs_ragged = TRY(IntsOfField(numbers, "lhs_ragged_dimensions"));
+  attrs.rhs_group = TRY(IntsOfField(numbers, "rhs_group_dimensions"));
+  attrs.precision = TRY(PrecisionsOf(op));
+  return to.Build(op, to.AllOperands(op), std::move(attrs));
+}
+
 Status BuildConvolution(Lowering& to, const Operation& op) {
   if (op.operands.size() != 2) FAIL(ErrorAtOp(op, "V001", "expected two operands"));
   ConvolutionAttrs attrs;

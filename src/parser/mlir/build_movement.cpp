@@ -181,14 +181,29 @@ Status BuildTranspose(Lowering& to, const Operation& op) {
   return to.SetResults(op, to.Add(op, Opcode::kTranspose, std::move(shape), to.AllOperands(op), std::move(attrs)));
 }
 
-// HLO asks for a condition for each element.
+namespace {
+
+// As in XLA, a scalar operand is broadcast to the shape of the result.
+void SpreadScalar(Lowering& to, const Operation& op, Instruction*& operand) {
+  const Shape& result = to.ResultShape(op);
+  if (!operand->shape().IsScalar() || result.IsScalar() || !result.IsArray()) return;
+  operand = &to.Add(op, Opcode::kBroadcast, result.WithType(operand->shape().type()), {operand}, DimensionsAttrs());
+}
+
+}  // namespace
+
 Status BuildSelect(Lowering& to, const Operation& op) {
   TRY(ExpectOperands(op, 3));
   Operands operands = to.AllOperands(op);
-  const Shape& condition = operands[0]->shape();
-  const Shape& result = to.ResultShape(op);
-  if (condition.IsScalar() && !result.IsScalar())
-    operands[0] = &to.Add(op, Opcode::kBroadcast, result.WithType(condition.type()), {operands[0]}, DimensionsAttrs());
+  SpreadScalar(to, op, operands[0]);
+  return to.Build(op, std::move(operands));
+}
+
+Status BuildClamp(Lowering& to, const Operation& op) {
+  TRY(ExpectOperands(op, 3));
+  Operands operands = to.AllOperands(op);
+  SpreadScalar(to, op, operands[0]);
+  SpreadScalar(to, op, operands[2]);
   return to.Build(op, std::move(operands));
 }
 

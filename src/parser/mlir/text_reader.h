@@ -17,7 +17,10 @@ namespace hlo::mlir {
 class TextReader {
  public:
   TextReader(std::string_view text, const ParseOptions& options)
-      : lexer_(text, options.piece), max_depth_(options.max_depth) {}
+      : lexer_(text, options.piece), max_depth_(options.max_depth) {
+    constexpr size_t kBytesOfLine = 100;
+    names_.reserve(text.size() / kBytesOfLine);
+  }
 
   Result<Document> Read();
 
