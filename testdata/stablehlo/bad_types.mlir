@@ -58,6 +58,12 @@ func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
+func.func @main(%a: tensor<2xf32>) -> tensor<3xf32> {
+  return %a : tensor<2xf32>
+}
+
+// -----
+
 func.func @main(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<2xf32> {
   %0 = stablehlo.add %a, %b : tensor<2xf32>
   return %0 : tensor<2xf32>
@@ -111,15 +117,19 @@ func.func @main(%a: tensor<2xf32>) -> tensor<2x3xf32> {
 //    55 |   %0 = arith.addf %a, %a : tensor<2xf32>
 //       |        ^~~~~~~~~~
 // 1 error in testdata/stablehlo/bad_types.mlir#9
-// testdata/stablehlo/bad_types.mlir:62:3: error: [V030] operands of '0' differ in shape: f32[2] and f32[3]
-//    62 |   %0 = stablehlo.add %a, %b : tensor<2xf32>
-//       |   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-// testdata/stablehlo/bad_types.mlir:61:36: note: 'b' is f32[3] here
-//    61 | func.func @main(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<2xf32> {
-//       |                                    ^~~~~~~~~~~~~~~~~
+// testdata/stablehlo/bad_types.mlir:62:3: error: [P033] result 0 of the function is f32[3], but f32[2] is returned
+//    62 |   return %a : tensor<2xf32>
+//       |   ^~~~~~
 // 1 error in testdata/stablehlo/bad_types.mlir#10
-// testdata/stablehlo/bad_types.mlir:69:3: error: [V002] '0' is written f32[2,3], but its operands give f32[2]
-//    69 |   %0 = "stablehlo.slice"(%a) <{start_indices = array<i64: 0>, limit_indices = array<i64: 2>, strides = array<i64: 1>}>
-//       |   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+// testdata/stablehlo/bad_types.mlir:68:3: error: [V030] operands of '0' differ in shape: f32[2] and f32[3]
+//    68 |   %0 = stablehlo.add %a, %b : tensor<2xf32>
+//       |   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+// testdata/stablehlo/bad_types.mlir:67:36: note: 'b' is f32[3] here
+//    67 | func.func @main(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<2xf32> {
+//       |                                    ^~~~~~~~~~~~~~~~~
 // 1 error in testdata/stablehlo/bad_types.mlir#11
+// testdata/stablehlo/bad_types.mlir:75:3: error: [V002] '0' is written f32[2,3], but its operands give f32[2]
+//    75 |   %0 = "stablehlo.slice"(%a) <{start_indices = array<i64: 0>, limit_indices = array<i64: 2>, strides = array<i64: 1>}>
+//       |   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+// 1 error in testdata/stablehlo/bad_types.mlir#12
 // EXIT: 5

@@ -67,10 +67,11 @@ module @jit_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 :
 //
 // argmax {
 //   arg0.2 = f32[2,4] parameter(0)
-//   iota = s32[2,4] iota(), iota_dimension=1
+//   iota = s32[4] iota(), iota_dimension=0
+//   broadcast.3 = s32[2,4] broadcast(iota), dimensions={1}
 //   cst.3 = f32[] constant(-inf)
 //   c = s32[] constant(0)
-//   reduce.1 = (f32[2], s32[2]) reduce(arg0.2, iota, cst.3, c), dimensions={1}, to_apply=region.1
+//   reduce.1 = (f32[2], s32[2]) reduce(arg0.2, broadcast.3, cst.3, c), dimensions={1}, to_apply=region.1
 //   get-tuple-element = f32[2] get-tuple-element(reduce.1), index=0
 //   get-tuple-element.1 = s32[2] get-tuple-element(reduce.1), index=1
 //   ROOT tuple.1 = (f32[2], s32[2]) tuple(get-tuple-element, get-tuple-element.1)
@@ -79,12 +80,11 @@ module @jit_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 :
 // ENTRY main {
 //   arg0 = f32[2,3] parameter(0)
 //   arg1 = f32[3,4] parameter(1)
-//   cst = f32[4] constant({1, 2, 3, 4})
 //   dot = f32[2,4] dot(arg0, arg1), lhs_contracting_dims={1}, rhs_contracting_dims={0}, operand_precision={default,highest}
-//   reshape = f32[1,4] reshape(cst)
-//   broadcast = f32[1,4] broadcast(reshape), dimensions={0,1}
-//   reshape.1 = f32[4] reshape(broadcast)
-//   broadcast.1 = f32[2,4] broadcast(reshape.1), dimensions={1}
+//   constant = f32[1,4] constant({ { 1, 2, 3, 4 } })
+//   broadcast = f32[1,4] broadcast(constant), dimensions={0,1}
+//   reshape = f32[4] reshape(broadcast)
+//   broadcast.1 = f32[2,4] broadcast(reshape), dimensions={1}
 //   add = f32[2,4] add(dot, broadcast.1)
 //   call = f32[2,4] call(add), to_apply=g
 //   cst_0 = f32[] constant(-inf)

@@ -60,6 +60,10 @@ Status BuildCustomCall(Lowering& to, const Operation& op) {
   const int64_t version = TRY(IntOf(op, "api_version", 1));
   if (version < 0 || version > 4) FAIL(ErrorAtOp(op, "P037", Str("there is no api_version ", version)));
   attrs.api_version = static_cast<ApiVersion>(version);
+  // JAX writes the dictionary of a typed call under this name.
+  const Attribute* config = op.Find("mhlo.backend_config");
+  if (config != nullptr) attrs.api_version = ApiVersion::kTypedFfi;
+  else config = op.Find("backend_config");
   TRY(SetAliases(op, attrs));
   if (const Attribute* const called = op.Find("called_computations")) {
     for (const Attribute& name : called->items)
@@ -85,8 +89,7 @@ Status BuildCustomCall(Lowering& to, const Operation& op) {
     TRY(SetLayouts(*layouts, shapes));
   }
   Instruction& call = to.Add(op, Opcode::kCustomCall, std::move(shape), to.AllOperands(op), std::move(attrs));
-  if (const Attribute* const config = op.Find("backend_config"))
-    call.mutable_common().backend_config = TRY(ConfigOf(to, *config));
+  if (config != nullptr) call.mutable_common().backend_config = TRY(ConfigOf(to, *config));
   return to.SetResults(op, call);
 }
 

@@ -42,8 +42,19 @@ Status BuildConstant(Lowering& to, const Operation& op) {
   return {};
 }
 
+// As in XLA, the numbers of an array are a broadcast vector, and a single number is a constant.
 Status BuildIota(Lowering& to, const Operation& op) {
-  return to.Build(op, {}, IotaAttrs{TRY(IntOf(op, "iota_dimension"))});
+  const int64_t dim = TRY(IntOf(op, "iota_dimension"));
+  if (op.result_count != 1) FAIL(ErrorAtOp(op, "V001", "an iota has one result"));
+  const Shape& shape = to.ResultShape(op);
+  const bool is_valid = dim >= 0 && dim < shape.rank() && !shape.HasDynamicDims();
+  if (is_valid && shape.dim(dim) == 1) {
+    to.SetResult(op, 0, to.Constant(op, Literal::Scalar(shape.type(), int64_t{0}), shape));
+    return {};
+  }
+  if (!is_valid || shape.rank() == 1) return to.Build(op, {}, IotaAttrs{dim});
+  Instruction& numbers = to.Add(op, Opcode::kIota, Shape(shape.type(), {shape.dim(dim)}), {}, IotaAttrs{0});
+  return to.SetResults(op, to.Add(op, Opcode::kBroadcast, shape, {&numbers}, DimensionsAttrs{{dim}}));
 }
 
 Status BuildCompare(Lowering& to, const Operation& op) {
@@ -120,8 +131,13 @@ Status BuildBroadcastInDim(Lowering& to, const Operation& op) {
       return {};
     }
   }
-  if (from.NumElements() == result.NumElements() && !result.HasDynamicDims() && from.type() == result.type())
-    return to.SetResults(op, to.Add(op, Opcode::kReshape, result, {&operand}, ReshapeAttrs()));
+  const bool keeps_elements =
+      from.NumElements() == result.NumElements() && !result.HasDynamicDims() && from.type() == result.type();
+  if (keeps_elements && operand.Is(Opcode::kConstant)) {
+    to.SetResult(op, 0, to.Constant(op, operand.literal().WithShape(result), result));
+    return {};
+  }
+  if (keeps_elements) return to.SetResults(op, to.Add(op, Opcode::kReshape, result, {&operand}, ReshapeAttrs()));
   if (!grows) return to.Build(op, {&operand}, std::move(attrs));
   std::vector<int64_t> same(from.rank());
   std::iota(same.begin(), same.end(), 0);

@@ -87,6 +87,7 @@ Result<Computation*> Lowering::LowerFunction(std::string_view name, const Operat
   }
   TRY(AnnotateParameters(region, computation, outer == nullptr));
   TRY(LowerBody(region, function.op->range));
+  TRY(CheckResults(*function.op));
   computation_ = outer;
   also_returned_ = returned;
   result_attributes_ = results;
@@ -94,6 +95,24 @@ Result<Computation*> Lowering::LowerFunction(std::string_view name, const Operat
   function.is_open = false;
   function.computation = &computation;
   return &computation;
+}
+
+// The generic form declares the results in a function type, which is not read.
+Status Lowering::CheckResults(const Operation& function) const {
+  if (function.declared.empty()) return {};
+  const Operation& end = function.regions[0].operations.back();
+  if (end.operands.size() != function.declared.size())
+    FAIL(ErrorAtOp(end, "P033",
+                   Str("the function has ", CountText(function.declared.size(), "result"), ", but ",
+                       end.operands.size(), " are returned")));
+  for (size_t i = 0; i < end.operands.size(); ++i) {
+    const Shape& returned = ShapeOf(end.operands[i]);
+    if (returned == function.declared[i]) continue;
+    FAIL(
+        ErrorAtOp(end, "P033",
+                  Str("result ", i, " of the function is ", function.declared[i], ", but ", returned, " is returned")));
+  }
+  return {};
 }
 
 // ---- Regions -----------------------------------------------------------------------------------------------------

@@ -80,11 +80,12 @@ class Lowering {
   };
   Status FindFunctions();
   Result<const Operation*> EntryFunction() const;
+  Status CheckResults(const Operation& function) const;
   Status LowerHeader();
   Status LowerEntryAttributes(const Operation& function);
   Status LowerBody(const Region& region, SourceRange range);
   Status LowerOperation(const Operation& op);
-  bool IsSecondAll(const Operation& op, double value) const;
+  Instruction* WithNeutral(const Operation& op, double value) const;
   Instruction* SameValue(const Operation& op);
   void RemoveDeadConstants(Computation& computation);
   Status LowerConstants(const std::vector<ValueId>& constants);

@@ -90,7 +90,8 @@ struct Operation {
   int32_t result_count = 0;
   std::vector<NamedAttribute> attributes;
   std::vector<Region> regions;
-  SourceRange location;  // The text in loc(...), or empty.
+  SourceRange location;         // The text in loc(...), or empty.
+  std::vector<Shape> declared;  // The types of a function's results.
   // The results of a loop that are in its state (simplify.h). Its operands are their initial values.
   std::vector<int32_t> carried;
   bool is_dead = false;

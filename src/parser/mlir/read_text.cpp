@@ -288,13 +288,13 @@ Status TextReader::ReadFunction(Operation& op) {
 Status TextReader::ReadFunctionResults(Operation& op) {
   if (!lexer_.Accept("->")) return {};
   if (!lexer_.Accept("(")) {
-    TRY(ReadType());
+    op.declared.push_back(TRY(ReadType()));
     return {};
   }
   NamedAttribute attributes;
   attributes.name = "res_attrs";
   while (!lexer_.Accept(")")) {
-    TRY(ReadType());
+    op.declared.push_back(TRY(ReadType()));
     Attribute& result = attributes.value.items.emplace_back();
     result.kind = Attribute::Kind::kDictionary;
     TRY(ReadOptionalDictionary(result.entries));

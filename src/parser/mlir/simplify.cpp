@@ -145,14 +145,20 @@ bool IsConstantValue(const Instruction& inst) {
          (inst.Is(Opcode::kBroadcast) && inst.operand(0).Is(Opcode::kConstant) && inst.operand(0).shape().IsScalar());
 }
 
-// x - 0.0 is x, but -0.0 + 0.0 is 0.0.
-bool Lowering::IsSecondAll(const Operation& op, double value) const {
-  if (op.operands.size() != 2) return false;
-  const Instruction& second = Operand(op, 1);
-  if (!IsConstantValue(second)) return false;
-  const Literal& literal = second.Is(Opcode::kConstant) ? second.literal() : second.operand(0).literal();
-  if (!literal.IsAll(value) || !Compatible(second.shape(), ResultShape(op))) return false;
-  return value != 0 || !IsFloat(literal.shape().type()) || !std::signbit(literal.GetDouble(0));
+// The other operand if one is `value`, the neutral element, or null. As in XLA, -0.0 + 0.0 is -0.0.
+Instruction* Lowering::WithNeutral(const Operation& op, double value) const {
+  if (op.operands.size() != 2) return nullptr;
+  const bool is_commutative = (RowOf(op.row->opcode).traits & kCommutative) != 0;
+  for (const size_t i : {1, 0}) {
+    const Instruction& neutral = Operand(op, i);
+    if ((i == 0 && !is_commutative) || !IsConstantValue(neutral)) continue;
+    const Literal& literal = neutral.Is(Opcode::kConstant) ? neutral.literal() : neutral.operand(0).literal();
+    const bool is_float = IsFloat(literal.shape().type());
+    const bool is_minus_zero = value == 0 && is_float && literal.IsAll(0) && std::signbit(literal.GetDouble(0));
+    Instruction& other = Operand(op, 1 - i);
+    if (literal.IsAll(value) && !is_minus_zero && Compatible(other.shape(), ResultShape(op))) return &other;
+  }
+  return nullptr;
 }
 
 // The value that an operation repeats, or null.
@@ -164,10 +170,10 @@ Instruction* Lowering::SameValue(const Operation& op) {
     case Opcode::kConvert:
     case Opcode::kReshape: return &operand;
     case Opcode::kOr:
-    case Opcode::kSubtract: return IsSecondAll(op, 0) ? &operand : nullptr;
-    case Opcode::kAdd: return !IsFloat(operand.shape().type()) && IsSecondAll(op, 0) ? &operand : nullptr;
+    case Opcode::kAdd:
+    case Opcode::kSubtract: return IsComplex(operand.shape().type()) ? nullptr : WithNeutral(op, 0);
     case Opcode::kMultiply:
-    case Opcode::kDivide: return IsSecondAll(op, 1) ? &operand : nullptr;
+    case Opcode::kDivide: return IsComplex(operand.shape().type()) ? nullptr : WithNeutral(op, 1);
     case Opcode::kConcatenate: return op.operands.size() == 1 ? &operand : nullptr;
     case Opcode::kBroadcast: {
       const auto dims = IntsOf(op, "broadcast_dimensions");
