@@ -135,10 +135,22 @@ Status BuildAcosh(Lowering& to, const Operation& op) { return BuildReal(to, op, 
 Status BuildAsin(Lowering& to, const Operation& op) { return BuildReal(to, op, Asin); }
 Status BuildAsinh(Lowering& to, const Operation& op) { return BuildReal(to, op, Asinh); }
 Status BuildAtanh(Lowering& to, const Operation& op) { return BuildReal(to, op, Atanh); }
+
+// atan(z) = -i atanh(i z)
 Status BuildAtan(Lowering& to, const Operation& op) {
-  TRY(ExpectFloats(to, op, 1));
-  return BuildReal(to, op, Atan);
+  if (op.operands.size() != 1 || !IsComplex(to.OperandShape(op, 0).type())) return BuildReal(to, op, Atan);
+  const Expr z = OperandOf(to, op, 0);
+  const PrimitiveType part = z.type() == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64;
+  const auto part_of = [&](const Expr& of, Opcode opcode) { return of.Add(opcode, part, {&of.inst()}); };
+  const auto complex = [&](const Expr& real, const Expr& imag) {
+    return z.Add(Opcode::kComplex, z.type(), {&real.inst(), &imag.inst()});
+  };
+  const Expr turned = complex(-part_of(z, Opcode::kImag), part_of(z, Opcode::kReal));
+  const Expr atanh = turned.Unary(Opcode::kAtanh);
+  to.SetResult(op, 0, complex(part_of(atanh, Opcode::kImag), -part_of(atanh, Opcode::kReal)).inst());
+  return {};
 }
+
 Status BuildIsInf(Lowering& to, const Operation& op) { return BuildReal(to, op, IsInf); }
 Status BuildIsPosInf(Lowering& to, const Operation& op) { return BuildReal(to, op, IsPosInf); }
 Status BuildIsNegInf(Lowering& to, const Operation& op) { return BuildReal(to, op, IsNegInf); }
