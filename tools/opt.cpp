@@ -312,7 +312,8 @@ Status ObeyLock(Module& module, const OptFlags& f, const PipelineOptions& pipeli
   run.tuning.read_from = TRY(LockFile(f.lock, /*written=*/false));
   run.tuning.must_exist = true;
   const auto device = TRY(gpu::OpenDevice(pipeline.device->is_gpu ? "cuda" : "cpu", f.library_path));
-  for (const std::string& note : DissolveRegions(module, [&] { return device.get(); }, run)) Note(f, note);
+  for (const std::string& note : gpu::ResolveRegions(module, [&] { return device.get(); }, CompilerOptions(run), true))
+    Note(f, note);
   const gpu::TuningReport tuned = TRY(TuneModule(module, *device, run));
   for (const std::string& note : tuned.notes) Note(f, note);
   Note(f, Str(tuned.cached, tuned.cached == 1 ? " plan is" : " plans are", " from '", run.tuning.read_from, "'"));

@@ -12,6 +12,7 @@
 #include "gpu/runtime/buffers.h"
 #include "gpu/runtime/executable.h"
 #include "gpu/runtime/memory_curve.h"
+#include "gpu/runtime/planned.h"
 #include "gpu/runtime/prepare.h"
 #include "ir/module.h"
 
@@ -515,7 +516,7 @@ TEST(RuntimeProgram, TwoDevicesAndTwoReplicasRunConcurrently) {
   for (int seed = 0; seed < 20; ++seed) {
     Generator generator(seed);
     const auto module = generator.Make();
-    const auto program = CompileProgram(*module, *devices[0], ByHostCalls());
+    const auto program = CompileProgram(*Plan(*module, *devices[0], ByHostCalls()), *devices[0], ByHostCalls());
     ASSERT_TRUE(program);
     struct Replica {
       std::unique_ptr<Executable> executable;

@@ -15,6 +15,7 @@
 #include "gpu/libraries/onednn.h"
 #include "gpu/runtime/doctor.h"
 #include "gpu/runtime/executable.h"
+#include "gpu/runtime/planned.h"
 #include "interp/interpreter.h"
 #include "ir/fusion_plan.h"
 #include "ir/module.h"
@@ -100,7 +101,7 @@ TEST_P(Library, TwoBindingsOfOneProgramRunConcurrently) {
   const std::vector<Literal> arguments = SmallIntegers(*module);
   const auto expected = Interpret(*module, arguments);
   ASSERT_TRUE(expected);
-  const auto program = CompileProgram(*module, *device);
+  const auto program = CompileProgram(*Plan(*module, *device), *device);
   ASSERT_TRUE(program);
   std::vector<Result<Literal>> results(2, Literal());
   std::vector<std::thread> threads;

@@ -543,7 +543,7 @@ ENTRY main {
   for (const Candidate& candidate : report->steps[0].race.candidates)
     EXPECT_EQ(candidate.plan.kernels[0].workspace, 0) << candidate.words;
   ASSERT_TRUE(HasPlan(module->entry().root()));
-  EXPECT_TRUE(CompileProgram(*module, *device, ForHost()));
+  EXPECT_TRUE(Compile(*module, *device, ForHost()));
 }
 
 TEST(Tuner, DoesNotChangeExistingPlans) {

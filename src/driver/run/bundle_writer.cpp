@@ -92,9 +92,9 @@ Status Fill(const std::string& folder, Experiment& experiment, const Result<RunR
   TRY(WriteModule(folder, experiment));
   for (const BundleOptions::File& file : options.bundle.files) TRY(WriteFile(Str(folder, "/", file.name), file.bytes));
   if (report) {
-    TRY(WriteFile(folder + "/module.opt.hlo", Print(*TRY(experiment.Optimized())->module)));
+    TRY(WriteFile(folder + "/module.opt.hlo", Print(*TRY(experiment.Planned())->module)));
     TRY(WriteValues(folder, experiment, *report, &flags));
-    if (const auto& tuning = TRY(experiment.Optimized())->tuning; tuning && tuning->used.size() > 0) {
+    if (const auto& tuning = TRY(experiment.Planned())->tuning; tuning && tuning->used.size() > 0) {
       TRY(WriteFile(folder + "/autotune.lock", tuning->used.ToString()));
       std::erase_if(flags, [](const std::string& flag) { return flag.starts_with("--xla_gpu_load_autotune_results"); });
       flags.emplace_back("--xla_gpu_load_autotune_results_from={bundle}/autotune.lock");

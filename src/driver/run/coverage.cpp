@@ -10,9 +10,7 @@
 #include "driver/optimize.h"
 #include "driver/run/fallback.h"
 #include "gpu/emitters/emitter.h"
-#include "gpu/plan/planner.h"
-#include "gpu/runtime/executable.h"
-#include "gpu/runtime/prepare.h"
+#include "gpu/runtime/planned.h"
 #include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
 #include "ir/analysis/region.h"
@@ -252,16 +250,17 @@ bool Interprets(const Module& module) {
 }
 
 // Fails also for steps that the interpreter runs by preference.
-Status EmitKernels(const Computation& computation, const gpu::HostCalls& host, const DeviceDescription& device) {
-  for (const Instruction* inst : gpu::RunOrder(computation)) {
-    if (gpu::IsControlOrView(*inst)) {
-      for (const Computation* called : CalledComputations(*inst)) TRY(EmitKernels(*called, host, device));
-      continue;
-    }
-    if (!gpu::IsStep(*inst)) continue;
-    if (host.prefers(*inst)) FAIL(UnsupportedAt(*inst, "U041", "its kernel has no error bounds to be judged by"));
-    if (gpu::HasDynamicSizes(*inst)) FAIL(UnsupportedAt(*inst, "U002", "it has sizes that are known only at run time"));
-    if (!gpu::MovesBytes(*inst)) TRY(gpu::EmitFusion(*inst, TRY(gpu::PlanKernels(*inst, device))));
+Status EmitKernels(const Module& module, const DeviceDescription& target) {
+  const auto device = gpu::OpenHostDevice();
+  const gpu::CompileOptions options{.target = &target, .libraries = false, .host = InterpreterCalls({})};
+  const auto planned = TRY(gpu::Plan(module, *device, options));
+  for (const gpu::PlannedStep& step : planned->steps()) {
+    if (step.why_not) FAIL(*step.why_not);
+    if (step.kind == gpu::StepKind::kKernel) TRY(gpu::EmitFusion(*step.inst, step.plan));
+    if (step.kind != gpu::StepKind::kHostCall) continue;
+    if (options.host->prefers(*step.inst))
+      FAIL(UnsupportedAt(*step.inst, "U041", "its kernel has no error bounds to be judged by"));
+    FAIL(UnsupportedAt(*step.inst, "U002", "it has sizes that are known only at run time"));
   }
   return {};
 }
@@ -278,7 +277,6 @@ bool Holds(const Module& module, Opcode opcode) {
 // `pass` is the first pass after which the op is absent.
 void MeasureCompiled(const Module& module, Opcode opcode, Support& support) {
   const DeviceDescription device = HostDescription(1, 32);
-  const auto host = InterpreterCalls({});
   const auto optimized = module.Clone(true);
   std::string gone_by;
   PipelineOptions options{.device = &device};
@@ -290,12 +288,11 @@ void MeasureCompiled(const Module& module, Opcode opcode, Support& support) {
     support.why = report.error().message();
     return;
   }
-  gpu::TakeUnplannedRegionsApart(*optimized, device);
-  if (const Status emitted = EmitKernels(optimized->entry(), *host, device); !emitted) {
+  if (const Status emitted = EmitKernels(*optimized, device); !emitted) {
     support.why = emitted.error().message();
     return;
   }
-  support.kernels = EmitKernels(module.entry(), *host, device).has_value();
+  support.kernels = EmitKernels(module, device).has_value();
   if (!support.kernels) support.pass = gone_by.empty() ? "fusion" : gone_by;
 }
 

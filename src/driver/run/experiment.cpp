@@ -44,6 +44,7 @@ auto PassKey(const RunOptions& o) {
 auto InterpreterKey(const RunOptions& o) {
   return std::tie(o.max_loop_iterations, o.load.max_depth, o.memory_limit, o.seed, o.infeed);
 }
+auto PlanKey(const RunOptions& o) { return std::tie(o.fallback, o.dump.directory); }
 auto CodeKey(const RunOptions& o) {
   return std::tuple_cat(InterpreterKey(o), std::tie(o.platform, o.libraries, o.allow_tf32, o.library_path, o.fallback,
                                                     o.inject, o.dump.directory));
@@ -82,16 +83,6 @@ void TakePartitions(Module& module, const LoadOptions& options, std::vector<std:
   notes->push_back(Str(
       "the header does not state more than one partition, so the number in the shardings is used: --num_partitions=",
       module.header.num_partitions));
-}
-
-Error WithAdvice(Error error, const Module& module) {
-  if (error.exit != ExitCode::kUnsupported) return error;
-  for (const Computation* computation : module.Computations()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      if (!CanInterpret(*inst)) return error;
-    }
-  }
-  return std::move(error).Advise("fallback", "runs steps without a kernel in the interpreter");
 }
 
 int64_t ProcessPeakBytes() {
@@ -141,6 +132,7 @@ Experiment::Experiment(std::string path, RunOptions options, Progress& progress)
       input_(std::make_shared<std::optional<InputModule>>()),
       where_(std::make_shared<std::optional<Platform>>()),
       optimized_(std::make_shared<std::optional<OptimizedModule>>()),
+      planned_(std::make_shared<std::optional<PlannedProgram>>()),
       code_(std::make_shared<std::optional<Code>>()),
       arguments_(std::make_shared<std::optional<RunArguments>>()),
       results_(std::make_shared<std::optional<RunResults>>()),
@@ -169,6 +161,7 @@ Experiment Experiment::With(const std::function<void(RunOptions&)>& change) cons
   const bool same_passes = !is_observed && same(PassKey), same_code = same_passes && same(CodeKey),
              same_arguments = same(ArgumentKey);
   if (same_passes) other.optimized_ = optimized_;
+  if (same_passes && same(PlanKey)) other.planned_ = planned_;
   if (same_code) other.code_ = code_, other.feeds_ = feeds_;
   if (same_arguments) {
     other.arguments_ = arguments_;
@@ -236,12 +229,12 @@ Result<const Platform*> Experiment::ResolvedPlatform() {
 Result<const OptimizedModule*> Experiment::Optimized() {
   return Keep(*optimized_, [&]() -> Result<OptimizedModule> {
     const Module& module = *TRY(Input())->module;
-    OptimizedModule optimized{.module = module.Clone(true)};
+    OptimizedModule optimized;
+    std::unique_ptr<Module> made = module.Clone(true);
     progress_->Stage("optimizing");
     const Stopwatch watch;
     std::shared_ptr<Scopes> scopes;
-    if (options_.scopes.any())
-      scopes = std::make_shared<Scopes>(TRY(Scopes::Divide(*optimized.module, options_.scopes)));
+    if (options_.scopes.any()) scopes = std::make_shared<Scopes>(TRY(Scopes::Divide(*made, options_.scopes)));
     if (!options_.pipeline.passes && !options_.reoptimize && IsOptimized(module, path_)) {
       if (scopes != nullptr)
         FAIL(UsageError("F004",
@@ -249,12 +242,12 @@ Result<const OptimizedModule*> Experiment::Optimized() {
                         "already optimized")
                  .Hint("--reoptimize runs the passes"));
       optimized.notes.emplace_back("the module is already optimized, so no passes run (--reoptimize runs them)");
-      if (std::string note = TRY(TakeLibraryCalls(*optimized.module, *options_.pipeline.device)); !note.empty())
+      if (std::string note = TRY(TakeLibraryCalls(*made, *options_.pipeline.device)); !note.empty())
         optimized.notes.push_back(std::move(note));
     } else {
       const RunOptions running = Running();
       if (!running.reproducer.directory.empty()) TRY(TryPasses(module, running));
-      auto passes = Optimize(*optimized.module, running.pipeline, dumper_ ? &*dumper_ : nullptr);
+      auto passes = Optimize(*made, running.pipeline, dumper_ ? &*dumper_ : nullptr);
       if (!passes) FAIL(Reproduced(std::move(passes).error(), module, running));
       optimized.passes = std::move(*passes);
       optimized.notes = FindingsOf(optimized.passes);
@@ -267,26 +260,72 @@ Result<const OptimizedModule*> Experiment::Optimized() {
       const auto where = ResolvedPlatform();
       return where ? (*where)->device.get() : nullptr;
     };
-    for (std::string& note : DissolveRegions(*optimized.module, runs_on, options_))
+    for (std::string& note :
+         gpu::ResolveRegions(*made, runs_on, CompilerOptions(options_), /*may_measure=*/options_.tuning.any()))
       optimized.notes.push_back(std::move(note));
-    if (scopes != nullptr) TRY(scopes->Join(*optimized.module));
+    if (scopes != nullptr) TRY(scopes->Join(*made));
     optimized.scopes = std::move(scopes);
     optimized.ms = watch.ms();
-    if (options_.tuning.any()) {
-      if (const auto device = TRY(ResolvedPlatform())->device; device != nullptr) {
-        progress_->Stage("measuring");
-        optimized.tuning =
-            std::make_shared<const gpu::TuningReport>(TRY(TuneModule(*optimized.module, *device, options_)));
-        for (const std::string& note : optimized.tuning->notes) optimized.notes.push_back(note);
-      }
-    }
-    if (!dumper_) return optimized;
-    if (dumper_->active()) TRY(gpu::PlanModule(*optimized.module, *options_.pipeline.device));
-    TRY(dumper_->After(NameOf(TRY(ResolvedPlatform())->device.get()), *optimized.module));
-    TRY(dumper_->Passes(optimized.passes));
-    for (std::string& note : dumper_->TakeNotes()) optimized.notes.push_back(std::move(note));
+    // Without a device there is no other plan.
+    if (dumper_ && TRY(ResolvedPlatform())->device == nullptr)
+      TRY(DumpOptimized(*made, optimized.passes, &optimized.notes));
+    optimized.module = std::move(made);
     return optimized;
   });
+}
+
+Status Experiment::DumpOptimized(Module& module, const PipelineReport& passes, std::vector<std::string>* notes) {
+  if (dumper_->active()) TRY(gpu::PlanModule(module, *options_.pipeline.device));
+  TRY(dumper_->After(NameOf(TRY(ResolvedPlatform())->device.get()), module));
+  TRY(dumper_->Passes(passes));
+  std::ranges::move(dumper_->TakeNotes(), std::back_inserter(*notes));
+  return {};
+}
+
+Result<gpu::CompileOptions> Experiment::CodeOptions() {
+  gpu::CompileOptions compile = CompilerOptions(options_);
+  if (options_.fallback) compile.host = InterpreterCalls(TRY(Interpreter()));
+  return compile;
+}
+
+// An error of the planner or compiler, with a hint if --fallback helps.
+Error Experiment::Advised(Error error) const {
+  if (error.exit != ExitCode::kUnsupported || options_.fallback) return error;
+  for (const Computation* computation : (*input_)->module->Computations()) {
+    if (!std::ranges::all_of(computation->Instructions(), [](const Instruction* inst) { return CanInterpret(*inst); }))
+      return error;
+  }
+  return std::move(error).Advise("fallback", "runs steps without a kernel in the interpreter");
+}
+
+Result<const PlannedProgram*> Experiment::Planned() {
+  return Keep(*planned_, [&]() -> Result<PlannedProgram> {
+    const OptimizedModule& optimized = *TRY(Optimized());
+    PlannedProgram planned{.module = optimized.module};
+    const auto device = TRY(ResolvedPlatform())->device;
+    if (device == nullptr) return planned;
+    if (options_.tuning.any() || dumper_) {
+      std::unique_ptr<Module> module = optimized.module->Clone();
+      if (options_.tuning.any()) {
+        progress_->Stage("measuring");
+        planned.tuning = std::make_shared<const gpu::TuningReport>(TRY(TuneModule(*module, *device, options_)));
+        planned.notes = planned.tuning->notes;
+      }
+      if (dumper_) TRY(DumpOptimized(*module, optimized.passes, &planned.notes));
+      planned.module = std::move(module);
+    }
+    progress_->Stage("planning");
+    const Stopwatch watch;
+    auto program = gpu::Plan(*planned.module, *device, TRY(CodeOptions()));
+    if (!program) FAIL(Advised(std::move(program).error()));
+    planned.program = std::move(*program);
+    planned.ms = watch.ms();
+    return planned;
+  });
+}
+
+Result<const Module*> Experiment::Tuned() {
+  return options_.tuning.any() ? TRY(Planned())->module.get() : TRY(Optimized())->module.get();
 }
 
 RunOptions Experiment::Running() {
@@ -300,16 +339,14 @@ RunOptions Experiment::Running() {
 
 Result<const Code*> Experiment::Compiled() {
   return Keep(*code_, [&]() -> Result<Code> {
-    const OptimizedModule& optimized = *TRY(Optimized());
+    const PlannedProgram& planned = *TRY(Planned());
     Code code{.device = TRY(ResolvedPlatform())->device};
     progress_->Stage("compiling");
     const Stopwatch watch;
-    gpu::CompileOptions compile = CompilerOptions(options_);
-    compile.inject = TRY(FaultToPlant(*optimized.module, options_.inject, optimized.tuning.get()));
-    if (options_.fallback) compile.host = InterpreterCalls(TRY(Interpreter()));
-    auto compiled = gpu::Compile(*optimized.module, *code.device, compile);
-    if (!compiled && options_.fallback) FAIL(std::move(compiled).error());
-    if (!compiled) FAIL(WithAdvice(std::move(compiled).error(), *TRY(Input())->module));
+    gpu::CompileOptions compile = TRY(CodeOptions());
+    compile.inject = TRY(FaultToPlant(*planned.module, options_.inject, planned.tuning.get()));
+    auto compiled = gpu::Compile(planned.program, *code.device, compile);
+    if (!compiled) FAIL(Advised(std::move(compiled).error()));
     code.executable = std::move(*compiled);
     code.ms = watch.ms();
     if (!dumper_) return code;
@@ -413,7 +450,7 @@ Result<std::shared_ptr<const Profile>> Experiment::Profiled(gpu::Executable& exe
   profile.path = path_ == "-" ? "<stdin>" : path_;
   profile.module_name = input.name();
   profile.input = Fingerprint(input);
-  profile.code = Fingerprint(*TRY(Optimized())->module);
+  profile.code = Fingerprint(*TRY(Planned())->module);
   profile.examples_per_run = options_.profile.examples_per_run;
   TRY(AddRuns(executable, *progress_, &profile));
   return std::make_shared<const Profile>(std::move(profile));

@@ -1,7 +1,7 @@
 // A program and its stages:
 //
-//   input -> optimized -> code ----> results
-//     \-----------------> arguments --/
+//   input -> optimized -> planned -> code -> results
+//     \---------------------> arguments ----/
 //
 // Stages are computed at their first use and kept. `With` shares those that do not depend on the changed options, such
 // as the code when only arguments change.
@@ -25,6 +25,7 @@
 #include "driver/run/whole_results.h"
 #include "gpu/device/device.h"
 #include "gpu/runtime/executable.h"
+#include "gpu/runtime/planned.h"
 #include "interp/arguments/npz.h"
 #include "interp/interpreter.h"
 #include "judge/compare/ensemble.h"
@@ -49,10 +50,17 @@ struct Platform {
 };
 
 struct OptimizedModule {
-  std::unique_ptr<Module> module;
+  std::shared_ptr<const Module> module;
   PipelineReport passes;  // Empty if the module was optimized already.
   std::shared_ptr<const Scopes> scopes;
-  std::shared_ptr<const gpu::TuningReport> tuning;  // Null without autotuning. `ms` excludes the tuning.
+  std::vector<std::string> notes;
+  double ms = 0;
+};
+
+struct PlannedProgram {
+  std::shared_ptr<const Module> module;               // The optimized one, with the plans of autotuning and of dumps.
+  std::shared_ptr<const gpu::PlannedModule> program;  // Null if the interpreter runs the module.
+  std::shared_ptr<const gpu::TuningReport> tuning;    // Null without autotuning. `ms` excludes the tuning.
   std::vector<std::string> notes;
   double ms = 0;
 };
@@ -109,6 +117,7 @@ class Experiment {
   Result<const InputModule*> Input();
   Result<const Platform*> ResolvedPlatform();
   Result<const OptimizedModule*> Optimized();
+  Result<const PlannedProgram*> Planned();
   Result<const Code*> Compiled();
   Result<const RunArguments*> Arguments();
   Result<const RunResults*> Results();
@@ -119,6 +128,9 @@ class Experiment {
   Result<const FollowedRun*> Followed();  // Runs once more, and checks order and operands of the steps.
   // At most one further set of arguments.
   Result<const FurtherArguments*> Further();
+
+  // The optimized module, with the plans of autotuning. Plans nothing without autotuning.
+  Result<const Module*> Tuned();
 
   // Options with the pipeline for the resolved platform.
   RunOptions Running();
@@ -155,6 +167,9 @@ class Experiment {
   template <class T>
   using Kept = std::shared_ptr<std::optional<T>>;
 
+  Result<gpu::CompileOptions> CodeOptions();
+  Status DumpOptimized(Module& module, const PipelineReport& passes, std::vector<std::string>* notes);
+  Error Advised(Error error) const;
   Result<RunArguments> MakeArguments();
   Result<std::shared_ptr<const Profile>> Profiled(gpu::Executable& executable);
   Result<RunResults> RunKernels();
@@ -176,6 +191,7 @@ class Experiment {
   Kept<InputModule> input_;
   Kept<Platform> where_;
   Kept<OptimizedModule> optimized_;
+  Kept<PlannedProgram> planned_;
   Kept<Code> code_;
   Kept<RunArguments> arguments_;
   Kept<RunResults> results_;

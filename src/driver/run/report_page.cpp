@@ -75,7 +75,7 @@ class Page {
   // The wrong step, or the input value that a wrong pass changed, or null.
   Result<const Instruction*> Place() {
     const Culprit& culprit = report_.culprit;
-    if (IsStep()) return Named(*TRY(experiment_.Optimized())->module, culprit.name);
+    if (IsStep()) return Named(*TRY(experiment_.Planned())->module, culprit.name);
     if (culprit.kind == Culprit::Kind::kPass) return Named(*TRY(experiment_.Input())->module, culprit.input);
     return nullptr;
   }

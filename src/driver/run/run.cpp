@@ -123,12 +123,14 @@ Status ReportCode(Experiment& experiment, RunReport* report) {
   const OptimizedModule& optimized = *TRY(experiment.Optimized());
   report->passes = optimized.passes;
   report->times.passes = optimized.ms;
-  report->tuning = optimized.tuning;
-  report->autotune_report = experiment.options().autotune_report;
-  if (optimized.tuning) report->times.tuning = optimized.tuning->seconds * 1000;
   Append(&report->notes, optimized.notes);
+  const PlannedProgram& planned = *TRY(experiment.Planned());
+  report->tuning = planned.tuning;
+  report->autotune_report = experiment.options().autotune_report;
+  if (planned.tuning) report->times.tuning = planned.tuning->seconds * 1000;
+  Append(&report->notes, planned.notes);
   const Code& code = *TRY(experiment.Compiled());
-  report->times.compile = code.ms;
+  report->times.compile = planned.ms + code.ms;
   report->memory = code.executable->memory();
   report->compile = code.executable->report();
   report->fallback = {.names = report->compile->host_calls, .steps = std::ssize(code.executable->steps())};

@@ -91,7 +91,7 @@ Result<std::optional<OtherRun>> OfBundle(Experiment& experiment, std::string* sk
   const auto arrays = std::make_shared<const NpzArrays>(TRY(ReadNpz(path)));
   const auto optimized = ReadSource(folder + "/module.opt.hlo");
   OtherRun other{.name = folder,
-                 .same_module = optimized && (*optimized)->text() == Print(*TRY(experiment.Optimized())->module)};
+                 .same_module = optimized && (*optimized)->text() == Print(*TRY(experiment.Planned())->module)};
   other.value = [arrays, path](const std::string& key, const Shape& shape) -> Result<std::optional<Literal>> {
     const auto array = std::ranges::find(*arrays, key, &NpzArrays::value_type::first);
     if (array == arrays->end()) return std::nullopt;
@@ -107,9 +107,9 @@ Result<OtherRun> OfPlatform(Experiment& experiment, Experiment& platform) {
     OwnBytes(values->emplace(key, value).first->second);
     return {};
   }));
-  OtherRun other{.name = "platform cpu",
-                 .same_module = Fingerprint(*TRY(experiment.Optimized())->module) ==
-                                Fingerprint(*TRY(platform.Optimized())->module)};
+  OtherRun other{
+      .name = "platform cpu",
+      .same_module = Fingerprint(*TRY(experiment.Planned())->module) == Fingerprint(*TRY(platform.Planned())->module)};
   other.value = [values](const std::string& key, const Shape& shape) -> Result<std::optional<Literal>> {
     const auto value = values->find(key);
     if (value == values->end() || !Compatible(value->second.shape(), shape)) return std::nullopt;

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <optional>
 
 #include "base/text.h"
-#include "gpu/libraries/open.h"
-#include "gpu/plan/planner.h"
 #include "interp/arguments/arguments.h"
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
@@ -101,21 +98,6 @@ Result<std::string> FaultToPlant(const Module& module, std::string_view inject, 
     }
   }
   FAIL(UsageError("F004", Str("--inject=", inject, ": no step that can be tuned is called '", Escaped(name), "'")));
-}
-
-std::vector<std::string> DissolveRegions(Module& module, const std::function<gpu::Device*()>& device,
-                                         const RunOptions& options) {
-  std::vector<std::string> notes;
-  const auto library_of = [&](const Instruction& fusion) -> std::optional<FusionPlan> {
-    gpu::Device* const runs_on = options.libraries ? device() : nullptr;
-    if (runs_on == nullptr || runs_on->IsHost()) return std::nullopt;
-    return gpu::LibraryPlanOfRegion(fusion, *runs_on,
-                                    {.search = options.library_path, .allow_tf32 = options.allow_tf32, .notes = &notes},
-                                    /*may_measure=*/options.tuning.any());
-  };
-  std::ranges::move(gpu::TakeUnplannedRegionsApart(module, *options.pipeline.device, library_of),
-                    std::back_inserter(notes));
-  return notes;
 }
 
 Result<gpu::TuningReport> TuneModule(Module& module, gpu::Device& device, const RunOptions& options) {

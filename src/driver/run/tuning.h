@@ -2,7 +2,6 @@
 #ifndef HLO_DRIVER_RUN_TUNING_H_
 #define HLO_DRIVER_RUN_TUNING_H_
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,12 +21,7 @@ Status CheckFaultOfDecision(std::string_view inject);
 // F004 if the module has no such step.
 Result<std::string> FaultToPlant(const Module& module, std::string_view inject, const gpu::TuningReport* tuned);
 
-// Makes each region one step or expands it, like the compiler. Returns notes. `device` returns the run's device or
-// null, and is called only for regions that a library may compute.
-std::vector<std::string> DissolveRegions(Module& module, const std::function<gpu::Device*()>& device,
-                                         const RunOptions& options);
-
-// Adds missing plans, as options.tuning says. DissolveRegions must run before.
+// Adds missing plans, as options.tuning says. gpu::ResolveRegions must run before.
 Result<gpu::TuningReport> TuneModule(Module& module, gpu::Device& device, const RunOptions& options);
 
 }  // namespace hlo

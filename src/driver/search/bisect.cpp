@@ -357,8 +357,8 @@ class Bisector {
   static std::unique_ptr<Module> OptimizedAs(const Text& text, const RunOptions& run) {
     Progress progress(/*quiet=*/true);
     Experiment experiment(text, run, progress);
-    const auto optimized = experiment.Optimized();
-    return optimized ? (*optimized)->module->Clone() : nullptr;
+    const auto tuned = experiment.Tuned();
+    return tuned ? (*tuned)->Clone() : nullptr;
   }
 
   Status Show(const std::string& name, std::unique_ptr<Module> before, std::unique_ptr<Module> after) {

@@ -225,8 +225,8 @@ class Reducer {
   std::unique_ptr<Module> Optimized() const {
     Progress progress(/*quiet=*/true);
     Experiment experiment(text_, options_.run, progress);
-    const auto optimized = experiment.Optimized();
-    return optimized ? (*optimized)->module->Clone() : nullptr;
+    const auto tuned = experiment.Tuned();
+    return tuned ? (*tuned)->Clone() : nullptr;
   }
 
   static std::unique_ptr<Module> Piece(const Module* module, const std::string& name, int64_t height) {

@@ -144,7 +144,9 @@ class Examination {
     doing_("the passes");
     const OptimizedModule& optimized = *TRY(experiment_.Optimized());
     SetPasses(optimized.passes, &symptom);
-    if (optimized.tuning != nullptr) SetDecisions(*optimized.tuning, &symptom);
+    if (experiment_.options().tuning.any()) {
+      if (const auto& tuning = TRY(experiment_.Planned())->tuning) SetDecisions(*tuning, &symptom);
+    }
     if (options_.property.IsFigure()) TRY(Figure(&symptom));
     if (options_.depth == Depth::kPasses) return symptom;
     if (options_.depth == Depth::kMeaning || options_.depth == Depth::kEnds) return Meaning(std::move(symptom));
@@ -153,7 +155,7 @@ class Examination {
 
  private:
   Status Figure(Symptom* symptom) {
-    const Module& module = *TRY(experiment_.Optimized())->module;
+    const Module& module = *TRY(experiment_.Tuned());
     const ModuleFigures figures = TRY(FiguresOf(module, *experiment_.options().pipeline.device));
     const PropertyKind kind = options_.property.kind;
     symptom->figure = kind == PropertyKind::kKernels ? figures.kernels

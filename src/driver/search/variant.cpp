@@ -27,17 +27,18 @@ std::string FailureOf(std::string_view stage, const Error& error) {
 VariantOutcome OutcomeOf(Experiment& experiment, bool runs) {
   VariantOutcome outcome;
   const auto optimized = experiment.Optimized();
-  if (!optimized) {
-    outcome.failure = FailureOf("passes", optimized.error());
+  const auto tuned = optimized ? experiment.Tuned() : Result<const Module*>(std::unexpected(optimized.error()));
+  if (!tuned) {
+    outcome.failure = FailureOf("passes", tuned.error());
     return outcome;
   }
   const DeviceDescription& device = *experiment.options().pipeline.device;
-  const auto figures = FiguresOf(*(*optimized)->module, device);
+  const auto figures = FiguresOf(**tuned, device);
   if (!figures) {
     outcome.failure = FailureOf("cost", figures.error());
     return outcome;
   }
-  outcome.fingerprint = Format("%016llx", static_cast<unsigned long long>(Fingerprint(*(*optimized)->module)));
+  outcome.fingerprint = Format("%016llx", static_cast<unsigned long long>(Fingerprint(**tuned)));
   outcome.instructions = figures->instructions;
   outcome.kernels = figures->kernels;
   outcome.bytes = figures->bytes;
@@ -47,7 +48,7 @@ VariantOutcome OutcomeOf(Experiment& experiment, bool runs) {
     outcome.instances.push_back({std::string(run.pass->name), NameOf(run), run.pipeline, run.changed});
   }
   for (const auto& [rule, rewrites] : (*optimized)->passes.rewrites) outcome.rules.emplace_back(rule);
-  const auto planned = (*optimized)->module->Clone();
+  const auto planned = (*tuned)->Clone();
   if (const Status plan = gpu::PlanModule(*planned, device); !plan) outcome.failure = FailureOf("plan", plan.error());
   if (!runs || !outcome.failure.empty()) return outcome;
   const auto report = Run(experiment);

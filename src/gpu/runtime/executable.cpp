@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "gpu/runtime/binding.h"
+#include "gpu/runtime/planned.h"
 #include "gpu/runtime/program.h"
 #include "gpu/runtime/run/runner.h"
 
@@ -95,8 +96,13 @@ Result<std::unique_ptr<Executable>> BindProgram(std::shared_ptr<const Program> p
   return std::make_unique<BoundProgram>(std::move(program), std::move(binding));
 }
 
+Result<std::unique_ptr<Executable>> Compile(std::shared_ptr<const PlannedModule> planned, Device& device,
+                                            const CompileOptions& options) {
+  return BindProgram(TRY(CompileProgram(std::move(planned), device, options)), device);
+}
+
 Result<std::unique_ptr<Executable>> Compile(const Module& optimized, Device& device, const CompileOptions& options) {
-  return BindProgram(TRY(CompileProgram(optimized, device, options)), device);
+  return Compile(TRY(Plan(optimized, device, options)), device, options);
 }
 
 }  // namespace hlo::gpu

@@ -1,4 +1,4 @@
-// Compiles an optimized module to kernels, library calls and copies over planned buffers.
+// Compiles a planned module to kernels, library calls and copies over planned buffers.
 //
 // A fusion, or an instruction outside fusions that computes, becomes kernels, a library call, a fill or a host call.
 //
@@ -149,6 +149,7 @@ struct CompileReport {
 };
 
 struct Program;
+class PlannedModule;
 
 // A program bound to a device.
 class Executable {
@@ -186,11 +187,14 @@ class Executable {
 };
 
 // Borrows `device`. Errors: U-codes at unsupported instructions.
+Result<std::unique_ptr<Executable>> Compile(std::shared_ptr<const PlannedModule> planned, Device& device,
+                                            const CompileOptions& options = {});
+// Plans (planned.h) and compiles.
 Result<std::unique_ptr<Executable>> Compile(const Module& optimized, Device& device,
                                             const CompileOptions& options = {});
 
 // `device` determines the target of code and calls.
-Result<std::shared_ptr<const Program>> CompileProgram(const Module& optimized, Device& device,
+Result<std::shared_ptr<const Program>> CompileProgram(std::shared_ptr<const PlannedModule> planned, Device& device,
                                                       const CompileOptions& options = {});
 // Errors: R016 if the program was made for another kind of device.
 Result<std::unique_ptr<Executable>> BindProgram(std::shared_ptr<const Program> program, Device& device);

@@ -100,7 +100,7 @@ class WrongBoundCall : public BoundCall {
 
 class WrongCall : public LibraryCall {
  public:
-  WrongCall(std::unique_ptr<LibraryCall> call, std::string fault, const Shape& result)
+  WrongCall(std::shared_ptr<const LibraryCall> call, std::string fault, const Shape& result)
       : call_(std::move(call)), fault_(std::move(fault)), result_(result.WithDefaultLayout()) {}
 
   std::string how() const override { return call_->how(); }
@@ -116,7 +116,7 @@ class WrongCall : public LibraryCall {
   }
 
  private:
-  const std::unique_ptr<LibraryCall> call_;
+  const std::shared_ptr<const LibraryCall> call_;
   const std::string fault_;
   const Shape result_;
 };
@@ -170,8 +170,9 @@ bool PlantInKernels(const kernel::Mutation& mutation, std::vector<EmittedKernel>
   return planted;
 }
 
-std::unique_ptr<LibraryCall> WithFault(std::unique_ptr<LibraryCall> call, std::string fault, const Shape& result) {
-  return std::make_unique<WrongCall>(std::move(call), std::move(fault), result.IsTuple() ? result.element(0) : result);
+std::shared_ptr<const LibraryCall> WithFault(std::shared_ptr<const LibraryCall> call, std::string fault,
+                                             const Shape& result) {
+  return std::make_shared<WrongCall>(std::move(call), std::move(fault), result.IsTuple() ? result.element(0) : result);
 }
 
 int PlantInBuffers(const Fault& fault, BufferPlan& plan) {

@@ -48,7 +48,8 @@ Result<Fault> ParseFault(std::string_view text);
 bool PlantInKernels(const kernel::Mutation& mutation, std::vector<EmittedKernel>& kernels);
 
 // Wraps a library call so that its first result has the fault.
-std::unique_ptr<LibraryCall> WithFault(std::unique_ptr<LibraryCall> call, std::string fault, const Shape& result);
+std::shared_ptr<const LibraryCall> WithFault(std::shared_ptr<const LibraryCall> call, std::string fault,
+                                             const Shape& result);
 
 // Plant the fault in the plan or in the steps, and return the number of planted faults.
 int PlantInBuffers(const Fault& fault, BufferPlan& plan);

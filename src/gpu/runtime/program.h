@@ -138,7 +138,7 @@ struct ConstantData {
 };
 
 struct Program {
-  std::unique_ptr<const Module> module;
+  std::shared_ptr<const Module> module;  // PlannedModule::module().
   CompileOptions options;
   std::string target;  // Device::target of code and calls.
   BufferPlan buffers;
@@ -148,7 +148,7 @@ struct Program {
   int64_t packed_bytes = 0;
   std::vector<PlaceUse> places;  // Number 0 means that there is no place.
   std::vector<std::shared_ptr<const KernelCode>> code;
-  std::vector<std::unique_ptr<LibraryCall>> calls;
+  std::vector<std::shared_ptr<const LibraryCall>> calls;
   Block block;
   std::vector<StepInfo> steps;
   CompileReport report;

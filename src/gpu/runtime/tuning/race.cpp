@@ -13,8 +13,8 @@
 #include "gpu/libraries/open.h"
 #include "gpu/plan/planner.h"
 #include "gpu/plan/variants.h"
+#include "gpu/runtime/planned.h"
 #include "gpu/runtime/program.h"
-#include "gpu/runtime/step_plan.h"
 #include "gpu/runtime/tuning/choice.h"
 #include "gpu/runtime/tuning/guarded_device.h"
 #include "gpu/runtime/tuning/step.h"
@@ -86,18 +86,13 @@ FusionPlan AsOurs(FusionPlan attention) {
   return attention;
 }
 
-Result<FusionPlan> ChosenFor(const Instruction& fusion, Device& device, const CompileOptions& compile) {
-  FusionPlan plan = TRY(PlanOfStep(fusion, device, compile));
-  if (plan.kernels.empty()) FAIL(Unsupported("U103", "the step is neither a kernel nor a library call"));
-  const KernelPlan& first = plan.kernels.front();
-  const bool may_be_call = IsOwnAttention(plan) && !device.IsHost();
-  if (first.kind == KernelKind::kFill || (IsOwnKernel(first.kind) && !may_be_call)) return plan;
-  if (compile.libraries) {
-    const LibraryOptions options{.search = compile.library_path, .allow_tf32 = compile.allow_tf32};
-    LibraryChoice choice = TRY(OpenLibraryCall(fusion, first, device, options));
-    if (choice.call != nullptr) return FusionPlan{.kernels = {std::move(choice.plan)}};
-  }
-  return may_be_call ? AsOurs(std::move(plan)) : OwnPlanOfStep(fusion, device, compile);
+// The plan that Plan chooses without measurements.
+Result<FusionPlan> ChosenFor(const Module& alone, Device& device, const CompileOptions& compile) {
+  const auto planned = TRY(Plan(alone, device, compile));
+  const PlannedStep& step = planned->steps().back();
+  if (step.why_not) FAIL(*step.why_not);
+  if (step.plan.kernels.empty()) FAIL(Unsupported("U103", "the step is neither a kernel nor a library call"));
+  return IsOwnAttention(step.plan) && !device.IsHost() ? AsOurs(step.plan) : step.plan;
 }
 
 // Drops the parts of a plan that autotuning does not choose.
@@ -165,12 +160,12 @@ class Race {
     return std::move(result_);
   }
 
-  std::unique_ptr<Module> Planned(const FusionPlan& plan) const {
-    std::unique_ptr<Module> module = alone_.Clone();
+  Result<std::shared_ptr<const Program>> Compiled(const FusionPlan& plan) const {
+    const std::unique_ptr<Module> module = alone_.Clone();
     FusionPlan own = plan;
     own.target = compile_.target->name;
     SetPlan(StepOf(*module), own);
-    return module;
+    return CompileProgram(TRY(gpu::Plan(*module, device_, compile_)), device_, compile_);
   }
 
   void CompileAll() {
@@ -179,7 +174,7 @@ class Race {
       for (int64_t i = begin; i < end; ++i) {
         Candidate& candidate = result_.candidates[i];
         if (!candidate.failure.empty() || IsLate()) continue;
-        auto program = CompileProgram(*Planned(candidate.plan), device_, compile_);
+        auto program = Compiled(candidate.plan);
         if (program) programs_[i] = std::move(*program);
         else candidate.failure = program.error().message();
       }
@@ -401,7 +396,7 @@ bool IsFaster(std::span<const double> first, std::span<const double> second) {
 
 Result<std::string> WordsWithoutMeasuring(const Module& alone, Device& device, const CompileOptions& compile) {
   const Instruction& fusion = StepOf(alone);
-  return ChoiceText(Comparable(TRY(ChosenFor(fusion, device, compile)), device, compile), fusion);
+  return ChoiceText(Comparable(TRY(ChosenFor(alone, device, compile)), device, compile), fusion);
 }
 
 Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device, const CompileOptions& compile) {
@@ -420,7 +415,7 @@ Result<std::vector<Candidate>> CandidatesFor(const Module& alone, Device& device
       if (added < most && add(plan)) ++added;
     }
   };
-  const FusionPlan chosen = TRY(ChosenFor(fusion, device, compile));
+  const FusionPlan chosen = TRY(ChosenFor(alone, device, compile));
   add(chosen);
   if (chosen.kernels.front().kind == KernelKind::kFill) return candidates;
   const bool on_host = device.IsHost();
