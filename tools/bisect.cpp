@@ -17,7 +17,8 @@ namespace {
 struct BisectFlags {
   RunFlags run;
   SearchFlags search;
-  std::string over = "passes", metric = "model", flags_good, flags_bad, out = "hlo-out";
+  BisectOver over = BisectOver::kPasses;
+  std::string metric = "model", flags_good, flags_bad, out = "hlo-out";
 };
 
 FlagSet MakeFlags(BisectFlags* f) {
@@ -34,7 +35,7 @@ FlagSet MakeFlags(BisectFlags* f) {
        "hlo-bisect --reoptimize --property=kernels --over=flags --flags_bad='--passes= --nolibraries' model.hlo"});
   flags.Group("Search");
   flags.Choice(
-      "over", &f->over, {std::begin(kBisectOverWords), std::end(kBisectOverWords)},
+      "over", &f->over,
       "search space; passes: the first wrong instance, then its first wrong rewrite; rules: the rules that cause the "
       "failure together; flags: the differences between --flags_good and --flags_bad; fusions: the fusions of the "
       "entry; libraries: library calls against hlokit's kernels; autotune: the decisions of the given lock file");
@@ -118,7 +119,7 @@ std::string JsonOf(const Bisection& found, const BisectFlags& f) {
     for (const std::string& text : texts) json.Value(text);
     json.Close(']');
   };
-  json.Open('{').Key("schema").Value("hlo.bisect/1").Key("path").Value(f.run.path).Key("over").Value(f.over);
+  json.Open('{').Key("schema").Value("hlo.bisect/1").Key("path").Value(f.run.path).Key("over").Value(ToString(f.over));
   json.Key("property").Value(found.symptom.detail);
   list("trials", found.trials);
   list("guilty", found.culprits);
@@ -152,10 +153,9 @@ Status ResolveLock(BisectOptions* options) {
 }
 
 Result<BisectOptions> OptionsOf(const BisectFlags& f, std::vector<std::shared_ptr<const Target>>* targets) {
-  const size_t over = std::ranges::find(kBisectOverWords, f.over) - std::begin(kBisectOverWords);
   BisectOptions options{.run = f.run.run,
                         .property = TRY(PropertyOf(f.search)),
-                        .over = static_cast<BisectOver>(over),
+                        .over = f.over,
                         .confirm = static_cast<int>(f.search.confirm),
                         .trial_seconds = f.search.trial_timeout,
                         .measured = f.metric == "time",

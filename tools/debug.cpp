@@ -26,7 +26,8 @@ Result<ExitCode> DebugCommand(Args args) {
             "largest number of iterations of one while loop; 0: no limit");
   flags.Bytes("memory_limit", &run.memory_limit,
               "largest total size of values, such as 512MiB or 2GB; 0: three quarters of the machine's memory");
-  AddLoadFlags(flags, &run.load, {"random", "zeros", "iota", "error"});
+  AddLoadFlags(flags, &run.load,
+               {ElidedValues::kRandom, ElidedValues::kZeros, ElidedValues::kIota, ElidedValues::kError});
   AddLogFlags(flags, &log);
   const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
   if (flags.help_asked()) {

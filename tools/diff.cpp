@@ -14,17 +14,15 @@ namespace {
 
 struct DiffFlags {
   RunFlags run;
-  std::string mode = "auto", format = "summary", pair = "by-pass", output = "-";
+  DiffMode mode = DiffMode::kAuto;
+  DiffFormat format = DiffFormat::kSummary;
+  DumpPairing pair = DumpPairing::kByPass;
+  std::string output = "-";
   std::vector<std::string> ignore;
   std::optional<std::string> ignored;
   int64_t top = 10, rounds = 21, most = StructureOptions().most_instructions;
   double significance = 0.05;
 };
-
-template <size_t N>
-std::vector<std::string> Words(const std::string_view (&words)[N]) {
-  return {std::begin(words), std::end(words)};
-}
 
 FlagSet MakeFlags(DiffFlags* f) {
   FlagSet flags(
@@ -40,14 +38,14 @@ FlagSet MakeFlags(DiffFlags* f) {
        "hlo-diff --tolerance=xla expected.npz actual.npz", "hlo-diff --mode=values --platform=cpu old.hlo new.hlo"});
   flags.Group("Comparison");
   flags.Choice(
-      "mode", &f->mode, Words(kDiffModeWords),
+      "mode", &f->mode,
       "text: compare the texts line by line; structure: instructions and fusions; values: the results on the same "
       "arguments; perf: times, measured in turns, or the times in profiles; all: all except text; auto: structure, "
       "values or perf, by the kind of file");
   flags.String("ignore", &f->ignored, "LIST",
                Str("differences that are ignored: ", Join(DiffIgnoreWords(), ", "),
                    "; order: the order of instructions. Default: names,metadata,order; --ignore= ignores none"));
-  flags.Choice("pair", &f->pair, Words(kDumpPairingWords),
+  flags.Choice("pair", &f->pair,
                "which modules of two dump directories are compared; by-pass: modules of the same name, in their order, "
                "pass by pass; by-name: files of the same name; by-size: the largest texts first");
   flags.Double("significance", &f->significance,
@@ -55,7 +53,7 @@ FlagSet MakeFlags(DiffFlags* f) {
   flags.Int("rounds", &f->rounds, "for perf: number of runs of each module", 2, 100'000);
   flags.Int("max_instructions", &f->most, "most instructions of a module that is matched, with those in fusions", 1);
   flags.Group("Output");
-  flags.Choice("format", &f->format, Words(kDiffFormatWords),
+  flags.Choice("format", &f->format,
                "text: like diff -u, with the left names for matched instructions; html: one page; json: hlo.diff/1");
   flags.String("output", &f->output, "FILE", "file for the result; '-' is stdout");
   flags.Alias("o", "output");
@@ -64,16 +62,11 @@ FlagSet MakeFlags(DiffFlags* f) {
   return flags;
 }
 
-template <class Enum, size_t N>
-Enum Chosen(const std::string_view (&words)[N], const std::string& word) {
-  return static_cast<Enum>(std::ranges::find(words, word) - std::begin(words));
-}
-
 Result<DiffFilesOptions> OptionsOf(const DiffFlags& f) {
   DiffFilesOptions options{.run = f.run.run, .structure = {}};
-  options.mode = Chosen<DiffMode>(kDiffModeWords, f.mode);
-  options.format = Chosen<DiffFormat>(kDiffFormatWords, f.format);
-  options.pairing = Chosen<DumpPairing>(kDumpPairingWords, f.pair);
+  options.mode = f.mode;
+  options.format = f.format;
+  options.pairing = f.pair;
   options.significance = f.significance;
   options.rounds = f.rounds;
   options.top = f.top;

@@ -170,15 +170,20 @@ void FlagSet::String(std::string name, std::optional<std::string>* value, std::s
 }
 
 void FlagSet::Choice(const std::string& name, std::string* value, std::vector<std::string> words, std::string help) {
+  AddChoice(name, std::move(words), *value, std::move(help), [value](std::string_view word) { *value = word; });
+}
+
+void FlagSet::AddChoice(const std::string& name, std::vector<std::string> words, std::string fallback, std::string help,
+                        std::function<void(std::string_view)> set) {
   std::string placeholder = Join(words, "|");
-  Add(name, std::move(placeholder), std::move(help), *value, true, false,
-      [name, value, words = std::move(words)](std::string_view text) -> Status {
+  Add(name, std::move(placeholder), std::move(help), std::move(fallback), true, false,
+      [name, set = std::move(set), words = std::move(words)](std::string_view text) -> Status {
         if (std::find(words.begin(), words.end(), text) == words.end()) {
           std::vector<std::string_view> shown(words.begin(), words.end());
           std::erase(shown, "");
           FAIL(BadValue(name, text, Str("one of ", Join(shown, ", "))));
         }
-        *value = text;
+        set(text);
         return {};
       });
 }

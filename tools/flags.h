@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_words.h"
 #include "base/result.h"
 
 namespace hlo {
@@ -35,6 +38,22 @@ class FlagSet {
   void String(std::string name, std::string* value, std::string placeholder, std::string help);
   void String(std::string name, std::optional<std::string>* value, std::string placeholder, std::string help);
   void Choice(const std::string& name, std::string* value, std::vector<std::string> words, std::string help);
+  // The words of `choices`, or if it is empty, of all enumerators.
+  template <HasWords Enum>
+  void Choice(const std::string& name, Enum* value, std::string help, std::initializer_list<Enum> choices = {}) {
+    AddChoice(name, WordsOf(choices), std::string(ToString(*value)), std::move(help),
+              [value](std::string_view word) { *value = *FromText<Enum>(word); });
+  }
+  template <HasWords Enum>
+  void Choice(const std::string& name, std::optional<Enum>* value, std::string help) {
+    AddChoice(name, WordsOf<Enum>({}), "", std::move(help),
+              [value](std::string_view word) { *value = FromText<Enum>(word); });
+  }
+  // A flag whose value `set` parses.
+  void Parsed(std::string name, std::string placeholder, std::string fallback, std::string help,
+              std::function<Status(std::string_view value)> set) {
+    Add(std::move(name), std::move(placeholder), std::move(help), std::move(fallback), true, false, std::move(set));
+  }
   // Values are separated by commas. A repeated flag appends its values.
   void List(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help);
   void Repeated(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help);
@@ -98,6 +117,15 @@ class FlagSet {
   std::vector<std::pair<std::string_view, std::vector<const Flag*>>> Sections() const;
   void Add(std::string name, std::string placeholder, std::string help, std::string fallback, bool needs_value,
            bool is_bool, std::function<Status(std::string_view)> set);
+  void AddChoice(const std::string& name, std::vector<std::string> words, std::string fallback, std::string help,
+                 std::function<void(std::string_view)> set);
+  template <HasWords Enum>
+  static std::vector<std::string> WordsOf(std::initializer_list<Enum> choices) {
+    const auto& all = EnumWords<Enum>::kWords;
+    std::vector<std::string> words;
+    for (const Enum choice : choices) words.emplace_back(ToString(choice));
+    return choices.size() > 0 ? words : std::vector<std::string>(std::begin(all), std::end(all));
+  }
   template <class T>
   void AddBool(const std::string& name, T* value, std::string fallback, std::string help);
   const Flag* Find(std::string_view name) const;

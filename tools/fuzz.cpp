@@ -43,7 +43,7 @@ struct FuzzFlags {
   bool random_passes = false;
   LogFlags log;
   std::string mode = "grow", save, input_profile;
-  std::vector<std::string> profiles;
+  std::vector<InputProfile> profiles;
   std::vector<std::string> oracles;  // Empty means all.
   std::vector<std::string> inject;
   int64_t seed = 0, count = 100;

@@ -118,8 +118,8 @@ void PrintOracles() {
       "\nKernels exist unless the platform is the interpreter. A reference is the interpreter's results for the whole\n"
       "module, or a file (--reference). The limit is --work_limit, in scalar operations.\n\n"
       "The oracles of each --compare_mode:\n\n");
-  for (const CompareMode& mode : AllCompareModes())
-    std::printf("  %-10s %-50s %s\n", std::string(mode.name).c_str(), std::string(mode.what).c_str(),
+  for (const CompareModeRow& mode : AllCompareModes())
+    std::printf("  %-10s %-50s %s\n", Str(mode.mode).c_str(), std::string(mode.what).c_str(),
                 Join(mode.oracles, ", ").c_str());
 }
 

@@ -103,7 +103,8 @@ Result<ExitCode> InspectMemory(Args args) {
   flags.OptionalString("json", &json, "FILE",
                        "print JSON instead of text, or write it to FILE as well, with the live values at each step");
   AddPassFlags(flags, &passes);
-  AddLoadFlags(flags, &options.load, {"random", "zeros", "iota", "error"});
+  AddLoadFlags(flags, &options.load,
+               {ElidedValues::kRandom, ElidedValues::kZeros, ElidedValues::kIota, ElidedValues::kError});
   const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
   if (flags.help_asked()) {
     std::fputs(flags.Help().c_str(), stdout);

@@ -11,6 +11,7 @@
 #include "base/source_text.h"
 #include "base/text.h"
 #include "driver/pattern.h"
+#include "driver/run/arguments.h"
 #include "gpu/device/device.h"
 #include "interp/arguments/arguments.h"
 #include "passes/pipelines/selectors.h"
@@ -20,17 +21,19 @@
 
 namespace hlo {
 
-void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::vector<std::string> elided) {
+void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::initializer_list<ElidedValues> elided) {
   flags.Group("Input");
-  flags.Choice("verify", &load->verify, {"strict", "default", "off"},
+  flags.Choice("verify", &load->verify,
                "level of the verifier for the input; off: do not verify texts that are only read and printed, and give "
-               "no warnings for modules that are run, rewritten or counted");
+               "no warnings for modules that are run, rewritten or counted",
+               {VerifyLevel::kStrict, VerifyLevel::kDefault, VerifyLevel::kOff});
   flags.Bytes("max_input", &load->max_input, "largest input file, such as 512MiB or 2GB", 1);
   flags.Int("max_depth", &load->max_depth, "deepest nesting of shapes, literals, operands and calls", 1);
   std::string help = "values of constants that were printed as {...}";
-  if (std::ranges::find(elided, "keep") != elided.end()) help += "; keep: the value stays unknown";
-  if (std::ranges::find(elided, "random") != elided.end()) help += "; random: random values, in range for indices";
-  flags.Choice("fill_elided_constants", &load->fill_elided_constants, std::move(elided), std::move(help));
+  if (std::ranges::find(elided, ElidedValues::kKeep) != elided.end()) help += "; keep: the value stays unknown";
+  if (std::ranges::find(elided, ElidedValues::kRandom) != elided.end())
+    help += "; random: random values, in range for indices";
+  flags.Choice("fill_elided_constants", &load->fill_elided_constants, std::move(help), elided);
 }
 
 void AddDeviceFlags(FlagSet& flags, LoadOptions* load) {
@@ -44,12 +47,12 @@ void AddSplitFlag(FlagSet& flags, LoadOptions* load) {
              "split each file into modules at lines '// -----'; FILE#1, FILE#2, ... name one of them");
 }
 
-void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
+void AddArgumentFlags(FlagSet& flags, RunOptions* run, std::vector<InputProfile>* profiles) {
   flags.Group("Arguments");
   flags.String("args", &run->args, "FILE",
                "arguments from a .npz or .npy file, with keys argN or parameter names, or from a snapshot; a module "
                "that is a snapshot runs on its recorded arguments, and '--args=' generates arguments instead");
-  flags.Choice("args_are", &run->args_are, {"auto", "parts", "whole"},
+  flags.Choice("args_are", &run->args_are,
                "the arrays in --args for a partitioned module; whole: the arrays are whole, each partition gets the "
                "part that the parameter's sharding states, and the results are joined; parts: the arrays are parts of "
                "partitions; auto: whole if an array does not have the shape of its parameter");
@@ -61,16 +64,19 @@ void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
                  "one argument, by the parameter's number or name; it takes precedence over --args. SPEC: f.npy, "
                  "f.npz:KEY, @f.bin, {1,2}, zeros, ones, iota, special, replica_id, uniform(a,b), normal(m,s) or "
                  "randint(a,b). r1.WHICH: for replica 1 only; r1.p0.WHICH: for one partition of it");
-  flags.Choice("cast_args", &run->cast_args, {"never", "safe", "force"},
+  flags.Choice("cast_args", &run->cast_args,
                "when arrays in files are converted to the element type of the parameter; safe: if no value changes; "
                "force: always");
-  flags.String("input_profile", &run->input_profile, "LIST",
-               Str("how missing arguments are generated: ", Join(InputProfileNames(), ", "),
-                   " or all; hlo-run runs once for each name of a list"));
-  flags.Complete("input_profile", [] {
-    const auto profiles = InputProfileNames();
-    return std::vector<std::string>(profiles.begin(), profiles.end());
-  });
+  static constexpr auto& kProfiles = EnumWords<InputProfile>::kWords;
+  flags.Parsed("input_profile", "LIST", Str(run->input_profile),
+               Str("how missing arguments are generated: ", Join(kProfiles, ", "),
+                   " or all; hlo-run runs once for each name of a list"),
+               [run, profiles](std::string_view text) -> Status {
+                 if (profiles != nullptr) *profiles = TRY(ParseProfiles(text));
+                 run->input_profile = profiles != nullptr ? profiles->front() : TRY(ParseProfile(text));
+                 return {};
+               });
+  flags.Complete("input_profile", [] { return std::vector<std::string>(std::begin(kProfiles), std::end(kProfiles)); });
   flags.String("arg_range", &run->arg_range, "A,B", "range [A,B) of random floats, with every profile");
   flags.Bool("constrain_inputs", &run->constrain_inputs,
              "generate arguments that suit their uses, such as indices in range, neutral initial values, and divisors "
@@ -179,7 +185,7 @@ void AddDumpFlags(FlagSet& flags, DumpOptions* dump) {
   flags.Bool("xla_dump_hlo_snapshots", &dump->snapshots,
              "hlo-run: also write the module as it was read, its arguments and its result as one protocol buffer, "
              "which --args and --reference read");
-  flags.Choice("dump_diff", &dump->diff, {"instructions", "unified", "none"},
+  flags.Choice("dump_diff", &dump->diff,
                "file written beside each module after a pass; instructions: the changes of the pass, as "
                "--print_changed=diff shows them; unified: the lines that differ from the state before, for patch");
   flags.Int("dump_limit_mib", &dump->limit_mib, "largest dump of one module in MiB; the dump ends there with a note", 1,

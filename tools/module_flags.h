@@ -53,11 +53,13 @@ struct PrintFlags {
 };
 
 // `elided`: the values of --fill_elided_constants.
-void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::vector<std::string> elided = {"keep", "error"});
+void AddLoadFlags(FlagSet& flags, LoadOptions* load,
+                  std::initializer_list<ElidedValues> elided = {ElidedValues::kKeep, ElidedValues::kError});
 void AddDeviceFlags(FlagSet& flags, LoadOptions* load);
 // Must follow AddLoadFlags.
 void AddSplitFlag(FlagSet& flags, LoadOptions* load);
-void AddArgumentFlags(FlagSet& flags, RunOptions* run);
+// With `profiles`, --input_profile accepts a list.
+void AddArgumentFlags(FlagSet& flags, RunOptions* run, std::vector<InputProfile>* profiles = nullptr);
 // If a flag determines the arguments, ignores those of a snapshot.
 void ResolveRecording(const FlagSet& flags, RunOptions* run);
 void AddPassFlags(FlagSet& flags, PassFlags* passes);

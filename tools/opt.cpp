@@ -102,7 +102,7 @@ void AddSeeingFlags(FlagSet& flags, OptFlags* f) {
       "print the module before these passes, pipelines or instances (algsimp#2); without a value: before all");
   flags.OptionalString("print_after", &f->watch.print_after, "LIST",
                        "print the module after these passes if they changed it");
-  flags.Choice("print_changed", &f->watch.print_changed, {"none", "full", "diff", "cdiff"},
+  flags.Choice("print_changed", &f->watch.print_changed,
                "output after each pass that changed the module; full: the module; diff: the rules, and the removed and "
                "added instructions; cdiff: the same as diff, in colours");
   flags.Choice("color", &f->color, {"auto", "always", "never"},
@@ -159,7 +159,9 @@ FlagSet MakeFlags(OptFlags* f) {
   AddPassFlags(flags, &f->passes);
   flags.Choice("platform", &f->platform, {"gpu", "cuda", "cpu", "host"}, "XLA's flag; cpu means --target=host");
   AddSeeingFlags(flags, f);
-  AddLoadFlags(flags, &f->load, {"keep", "error", "random", "zeros", "iota"});
+  AddLoadFlags(
+      flags, &f->load,
+      {ElidedValues::kKeep, ElidedValues::kError, ElidedValues::kRandom, ElidedValues::kZeros, ElidedValues::kIota});
   AddDeviceFlags(flags, &f->load);
   AddSplitFlag(flags, &f->load);
   AddDumpFlags(flags, &f->dump);
@@ -428,8 +430,8 @@ Result<ExitCode> OptCommand(Args args) {
   // A lock has decisions for the steps of hlo-run, which uses this pipeline on a host.
   if (!f.lock.empty() && !pipeline.device->is_gpu) pipeline = ForHost(std::move(pipeline));
   // Kernels and the interpreter need the values of constants.
-  if ((LowerStageOf(f.stage) || f.check_each_pass) && f.load.fill_elided_constants == "keep")
-    f.load.fill_elided_constants = "random";
+  if ((LowerStageOf(f.stage) || f.check_each_pass) && f.load.fill_elided_constants == ElidedValues::kKeep)
+    f.load.fill_elided_constants = ElidedValues::kRandom;
   f.load.text_only = !LowerStageOf(f.stage) && pipeline.passes && pipeline.passes->empty();
   if (f.stage == "hlo" && !pipeline.passes) pipeline.disabled.emplace_back("gpu-schedule");
 

@@ -59,7 +59,7 @@ Result<AblateOptions> OptionsOf(const RunOptions& run, const AblateFlags& f) {
                     "--ablate_pairs switches passes off two at a time, but --ablate_by=all has only one variant"));
   options.run.reoptimize = true;
   // The passes are those for the platform of the measurement.
-  if (options.measured && run.platform == "auto") options.run.platform = "cpu";
+  if (options.measured && KindOfPlatform(run.platform) == PlatformKind::kAuto) options.run.platform = "cpu";
   return options;
 }
 

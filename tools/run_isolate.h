@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "driver/run/isolate.h"
 #include "driver/run/run.h"
 #include "tools/flags.h"
 
@@ -14,7 +15,7 @@ namespace hlo {
 struct IsolateFlags {
   std::optional<std::string> by;
   bool instructions = false;
-  std::string inputs = "golden";
+  IsolateInputs inputs = IsolateInputs::kGolden;
   std::string filter_by_name, skip_by_name, filter_by_opcode, skip_by_opcode;
 
   bool asked() const { return by.has_value() || instructions; }

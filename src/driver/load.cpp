@@ -122,16 +122,10 @@ ParseOptions ParseOptionsOf(const LoadOptions& options) {
   ParseOptions parse;
   parse.max_depth = options.max_depth;
   parse.max_errors = static_cast<int>(std::clamp<int64_t>(options.max_errors, 1, 1'000'000));
-  parse.elided = options.fill_elided_constants == "keep"    ? ElidedConstants::kKeep
-                 : options.fill_elided_constants == "error" ? ElidedConstants::kError
-                                                            : ElidedConstants::kToFill;
+  parse.elided = options.fill_elided_constants == ElidedValues::kKeep    ? ElidedConstants::kKeep
+                 : options.fill_elided_constants == ElidedValues::kError ? ElidedConstants::kError
+                                                                         : ElidedConstants::kToFill;
   return parse;
-}
-
-VerifyLevel VerifyLevelOf(const LoadOptions& options) {
-  return options.verify == "off"      ? VerifyLevel::kOff
-         : options.verify == "strict" ? VerifyLevel::kStrict
-                                      : VerifyLevel::kDefault;
 }
 
 namespace {
@@ -202,7 +196,7 @@ Status CheckIsMeant(const Module& module) {
 
 Result<std::unique_ptr<Module>> ReadAndVerify(const std::shared_ptr<const SourceText>& source, ParseOptions parse,
                                               const LoadOptions& options, std::vector<Diagnostic>* warnings) {
-  const VerifyLevel level = VerifyLevelOf(options);
+  const VerifyLevel level = options.verify;
   const bool off = level == VerifyLevel::kOff;
   std::vector<Diagnostic> of_text, of_rules;
   if (off) warnings = nullptr;
@@ -251,12 +245,12 @@ Result<std::unique_ptr<Module>> LoadModule(const std::shared_ptr<const SourceTex
 }
 
 Result<int64_t> FillElided(Module& module, const LoadOptions& options, uint64_t seed, int64_t memory_limit) {
-  const std::string& policy = options.fill_elided_constants;
-  if (policy == "keep" || policy == "error") return 0;
+  const ElidedValues values = options.fill_elided_constants;
+  if (values == ElidedValues::kKeep || values == ElidedValues::kError) return 0;
   ElidedFill fill;
-  fill.profile = policy == "zeros"  ? InputProfile::kZeros
-                 : policy == "iota" ? InputProfile::kIota
-                                    : InputProfile::kNormal;
+  fill.profile = values == ElidedValues::kZeros  ? InputProfile::kZeros
+                 : values == ElidedValues::kIota ? InputProfile::kIota
+                                                 : InputProfile::kNormal;
   fill.seed = seed;
   fill.memory_limit = memory_limit > 0 ? memory_limit : DefaultMemoryLimit();
   return FillElidedConstants(module, fill);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_words.h"
 #include "base/result.h"
 #include "ir/module.h"
 #include "ir/verifier/verifier.h"
@@ -14,13 +15,24 @@
 
 namespace hlo {
 
+template <>
+struct EnumWords<VerifyLevel> {
+  static constexpr std::string_view kWords[] = {"off", "default", "strict"};
+};
+
+// For constant({...}), see FillElided.
+enum class ElidedValues : uint8_t { kKeep, kError, kRandom, kZeros, kIota };
+template <>
+struct EnumWords<ElidedValues> {
+  static constexpr std::string_view kWords[] = {"keep", "error", "random", "zeros", "iota"};
+};
+
 struct LoadOptions {
-  std::string verify = "default";  // strict, default, off
+  VerifyLevel verify = VerifyLevel::kDefault;
   int64_t max_input = int64_t{2} << 30;
   int64_t max_depth = 8192;
   int64_t max_errors = 20;
-  // For constant({...}): keep, error, random, zeros, iota (FillElided).
-  std::string fill_elided_constants = "keep";
+  ElidedValues fill_elided_constants = ElidedValues::kKeep;
   int64_t num_replicas = 0, num_partitions = 0;  // 0 keeps the header's counts.
   bool split_input_file = false;                 // Modules are separated by lines that start with "// -----".
   bool subdirectories = false;
@@ -34,7 +46,6 @@ struct LoadOptions {
 };
 
 ParseOptions ParseOptionsOf(const LoadOptions& options);
-VerifyLevel VerifyLevelOf(const LoadOptions& options);
 
 // Reads HLO text or a protocol buffer. "-" is stdin, and FILE#2 the second module of a file. A nameless module gets the
 // file's name. `warnings` may be null.

@@ -46,7 +46,7 @@ Result<PassWatch> PassWatch::Make(const PassWatchOptions& options, const Pipelin
 }
 
 void PassWatch::Begin(const Module& module) {
-  if (options_.print_changed.ends_with("diff")) last_ = LinesOf(module);
+  if (options_.prints_diffs()) last_ = LinesOf(module);
 }
 
 Status PassWatch::Before(const PassRun& run, const Module& module) {
@@ -58,15 +58,15 @@ Status PassWatch::After(const PassRun& run, const Module& module) {
   if (options_.print_pass_instances)
     Out(Format("%4d %s %s#%d%s\n", run.number, run.skipped ? "SKIP" : "run ", std::string(run.pass->name).c_str(),
                run.instance, run.changed ? " changed" : ""));
-  const bool full = options_.print_changed == "full" && run.changed;
+  const bool full = options_.print_changed == PrintChanged::kFull && run.changed;
   if (after_ && !run.skipped && after_->Have(run) && !full) {
     if (run.changed) Out(Str("*** after ", Describe(run), " ***\n", TRY(print_(module)), "\n"));
     else Out(Str("*** after ", Describe(run), ": unchanged ***\n"));
   }
   if (full) Out(Str("*** after ", Describe(run), " ***\n", TRY(print_(module)), "\n"));
-  if (!run.changed || !options_.print_changed.ends_with("diff")) return {};
+  if (!run.changed || !options_.prints_diffs()) return {};
   ModuleLines now = LinesOf(module);
-  Out(ChangeText(run, last_, now, options_.color || options_.print_changed == "cdiff"));
+  Out(ChangeText(run, last_, now, options_.color || options_.print_changed == PrintChanged::kColoredDiff));
   last_ = std::move(now);
   return {};
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_words.h"
 #include "base/result.h"
 #include "driver/module_diff.h"
 #include "passes/pipeline.h"
@@ -14,12 +15,20 @@
 
 namespace hlo {
 
+enum class PrintChanged : uint8_t { kNone, kFull, kDiff, kColoredDiff };
+template <>
+struct EnumWords<PrintChanged> {
+  static constexpr std::string_view kWords[] = {"none", "full", "diff", "cdiff"};
+};
+
 struct PassWatchOptions {
   // Names as for --xla_disable_hlo_passes, or "all". nullopt prints none.
   std::optional<std::string> print_before, print_after;
-  std::string print_changed = "none";  // none, full, diff, cdiff
+  PrintChanged print_changed = PrintChanged::kNone;
   bool print_pass_instances = false;
-  bool color = false;  // cdiff always has colours.
+  bool color = false;  // For kDiff.
+
+  bool prints_diffs() const { return print_changed >= PrintChanged::kDiff; }
 };
 
 class PassWatch {

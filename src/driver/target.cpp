@@ -217,10 +217,11 @@ std::shared_ptr<const Target> TargetOf(const DeviceDescription& device) {
 
 std::shared_ptr<const Target> TargetOfPlatform(const std::string& platform, bool for_speed,
                                                const std::vector<std::string>& library_path, std::string* why_not) {
-  if (platform == "interpreter") return nullptr;
-  auto device = gpu::OpenDevice(platform == "auto" ? "cuda" : platform, library_path);
+  const PlatformKind kind = KindOfPlatform(platform);
+  if (kind == PlatformKind::kInterpreter) return nullptr;
+  auto device = gpu::OpenDevice(kind == PlatformKind::kAuto ? "cuda" : platform, library_path);
   if (!device && why_not != nullptr) *why_not = device.error().message();
-  if (!device && platform == "auto" && for_speed) device = gpu::OpenDevice("cpu");
+  if (!device && kind == PlatformKind::kAuto && for_speed) device = gpu::OpenDevice("cpu");
   return device && (!(*device)->IsHost() || for_speed) ? TargetOf((*device)->Describe()) : nullptr;
 }
 

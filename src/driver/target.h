@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_words.h"
 #include "base/result.h"
 #include "ir/device_description.h"
 
@@ -24,6 +25,16 @@ struct Target {
 Result<std::shared_ptr<const Target>> FindTarget(const std::string& name);
 
 std::shared_ptr<const Target> TargetOf(const DeviceDescription& device);
+
+// A platform is one of these words or the name of a device (gpu::OpenDevice).
+enum class PlatformKind : uint8_t { kAuto, kInterpreter, kDevice };
+template <>
+struct EnumWords<PlatformKind> {
+  static constexpr std::string_view kWords[] = {"auto", "interpreter", ""};
+};
+inline PlatformKind KindOfPlatform(std::string_view platform) {
+  return FromText<PlatformKind>(platform).value_or(PlatformKind::kDevice);
+}
 
 // The device for which kernels of a platform ("cuda:1", "auto") are planned. Null without a GPU: the host then runs
 // kernels for the default device, which finds their faults. With `for_speed`, a host's kernels are planned for the

@@ -39,8 +39,15 @@ struct PassRun {
 // "algsimp#2".
 std::string NameOf(const PassRun& run);
 
+// Functions cannot be compared, so only empty ones are equal.
+template <class Signature>
+struct Callback : std::function<Signature> {
+  using std::function<Signature>::function;
+  bool operator==(const Callback& other) const { return !*this && !other; }
+};
+
 // Called before or after each instance. An error stops the run.
-using PassObserver = std::function<Status(const PassRun&, Module&)>;
+using PassObserver = Callback<Status(const PassRun&, Module&)>;
 
 struct PipelineOptions {
   // A pipeline (pipelines/text.h) instead of a preset. "" runs no pass.
@@ -64,11 +71,13 @@ struct PipelineOptions {
   // "algsimp:multiply_by_zero" plants this fault, "algsimp#2:..." only in the second instance. For tests.
   std::string inject;
   // Checks the module after each pass, if not null.
-  std::function<Status(const Module&)> verify;
+  Callback<Status(const Module&)> verify;
   PassObserver before, after;
   FusionLog* fusions = nullptr;  // May be null (fusion/log.h).
 
   const DeviceDescription* device = &DefaultDevice();
+
+  bool operator==(const PipelineOptions&) const = default;
 };
 
 struct PipelineReport {

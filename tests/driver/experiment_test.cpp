@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/source_text.h"
+#include "base/text.h"
 #include "driver/run/experiment.h"
 #include "driver/run/oracles.h"
 #include "ir/device_description.h"
@@ -54,7 +55,7 @@ TEST(Experiment, OtherArgumentsRunThroughTheSameCode) {
   Progress progress(true);
   Experiment experiment(Text(), OnHost(), progress);
   const Literal outputs = (*experiment.Results())->outputs;
-  Experiment ones = experiment.With([](RunOptions& options) { options.input_profile = "ones"; });
+  Experiment ones = experiment.With([](RunOptions& options) { options.input_profile = InputProfile::kOnes; });
   EXPECT_EQ(*experiment.Compiled(), *ones.Compiled());
   ASSERT_TRUE((*ones.Results())->outputs.IsAll(1));
   EXPECT_TRUE((*experiment.Results())->outputs.BitEquals(outputs));
@@ -71,13 +72,66 @@ TEST(Experiment, AnotherLimitRecomputesNothing) {
   EXPECT_EQ(*experiment.Interpreted(), *strict.Interpreted());
 }
 
+struct Anything {
+  template <class T>
+  operator T() const;
+};
+
+// Whether T has at least this number of bases and members.
+template <class T, size_t... I>
+constexpr bool HasParts(std::index_sequence<I...>) {
+  return requires { T{(static_cast<void>(I), Anything())...}; };
+}
+
+TEST(Experiment, EachOptionIsInAGroup) {
+  static_assert(HasParts<RunOptions>(std::make_index_sequence<10>()));
+  static_assert(!HasParts<RunOptions>(std::make_index_sequence<11>()));
+  const auto source = ReadSource("src/driver/run/options.h");
+  ASSERT_TRUE(source);
+  for (const std::string_view line : Split((*source)->text(), '\n')) {
+    EXPECT_EQ(line.contains("operator=="), line.ends_with("&) const = default;")) << line;
+  }
+}
+
+TEST(Experiment, AnOptionRepeatsItsStageAndTheLaterOnes) {
+  struct Change {
+    const char* what;
+    void (*make)(RunOptions&);
+    bool keeps_input = true, keeps_passes = true, keeps_code = true, keeps_arguments = true, keeps_results = true;
+  };
+  constexpr bool kNo = false;
+  const Change changes[] = {
+      {"an input", [](RunOptions& o) { o.custom_call = {"f=zeros"}; }, kNo, kNo, kNo, kNo, kNo},
+      {"the platform", [](RunOptions& o) { o.libraries = false; }, true, kNo, kNo, kNo, kNo},
+      {"the passes", [](RunOptions& o) { o.obeys_plans = true; }, true, kNo, kNo, true, kNo},
+      {"the interpreter", [](RunOptions& o) { ++o.max_loop_iterations; }, true, true, kNo, kNo, kNo},
+      {"the code", [](RunOptions& o) { o.profile.detail = ProfileDetail::kFull; }, true, true, kNo, true, kNo},
+      {"the arguments", [](RunOptions& o) { o.watch.detect_nan = Detection::kWarn; }, true, true, true, kNo, kNo},
+      {"the run", [](RunOptions& o) { o.result_shardings = "m.hlo"; }, true, true, true, true, kNo},
+      {"the judges", [](RunOptions& o) { o.poison_padding = true; }},
+      {"the report", [](RunOptions& o) { o.print_literals = true; }},
+  };
+  Progress progress(true);
+  Experiment experiment(Text(), OnHost(), progress);
+  ASSERT_TRUE(experiment.Results());
+  for (const Change& change : changes) {
+    SCOPED_TRACE(change.what);
+    Experiment other = experiment.With(change.make);
+    EXPECT_EQ(*experiment.Input() == *other.Input(), change.keeps_input);
+    EXPECT_EQ(*experiment.Optimized() == *other.Optimized(), change.keeps_passes);
+    EXPECT_EQ(*experiment.Compiled() == *other.Compiled(), change.keeps_code);
+    EXPECT_EQ(*experiment.Arguments() == *other.Arguments(), change.keeps_arguments);
+    EXPECT_TRUE(!change.keeps_results || *experiment.Results() == *other.Results());
+  }
+}
+
 TEST(Experiment, AnErrorIsNotKept) {
   Progress progress(true);
   RunOptions options = OnHost();
-  options.input_profile = "of_nobody";
+  options.arg_range = "of_nobody";
   Experiment experiment(Text(), options, progress);
   EXPECT_FALSE(experiment.Results());
-  Experiment right = experiment.With([](RunOptions& o) { o.input_profile = "normal"; });
+  Experiment right = experiment.With([](RunOptions& o) { o.arg_range.clear(); });
   EXPECT_TRUE(right.Results());
 }
 
@@ -108,10 +162,11 @@ TEST(Experiment, APlanForAnotherDeviceDeterminesTheDevice) {
 }
 
 TEST(Oracles, ModesNameExistingOracles) {
-  for (const CompareMode& mode : AllCompareModes()) {
+  ASSERT_EQ(AllCompareModes().size(), std::size(EnumWords<CompareMode>::kWords));
+  for (const CompareModeRow& mode : AllCompareModes()) {
     for (const std::string_view name : mode.oracles) {
       EXPECT_TRUE(std::ranges::any_of(AllOracles(), [&](const Oracle& oracle) { return oracle.name == name; }))
-          << mode.name << " has " << name;
+          << ToString(mode.mode) << " has " << name;
     }
   }
 }

@@ -285,7 +285,7 @@ TEST_P(Inject, IsFound) {
   RunOptions options;
   options.platform = "cpu";
   options.arg = test.arg;
-  options.load.verify = "default";
+  options.load.verify = VerifyLevel::kDefault;
   const bool in_pass = test.fault.starts_with("pass:");
   if (in_pass) options.pipeline.inject = test.fault.substr(5);
   else options.inject = test.fault;

@@ -44,7 +44,7 @@ TEST(PartitionCheck, TheProgramsOfTheArchiveMatch) {
   if (programs.empty()) GTEST_SKIP() << "no devices/programs.tar.xz below CORPUS=DIR";
   RunOptions options;
   options.platform = "interpreter";
-  options.compare_mode = "partition";
+  options.compare_mode = CompareMode::kPartition;
   options.work_limit = 500'000'000;
   int64_t judged = 0;
   for (const fs::path& path : programs) {

@@ -68,7 +68,7 @@ TEST_P(PartitionFaults, AreNamed) {
   const Case& test = GetParam();
   RunOptions options;
   options.platform = "interpreter";
-  options.compare_mode = "partition";
+  options.compare_mode = CompareMode::kPartition;
   options.poison_padding = true;
   options.pipeline.inject = Str("spmd-partitioning:", test.fault);
   Progress progress(true);

@@ -174,7 +174,7 @@ TEST(ProfileDiff, TheLeastPIsThatOfSeparateSamples) {
 ProfileSummary Profiled(const std::string& path, const std::vector<std::string>& disabled) {
   RunOptions options;
   options.platform = "cpu";
-  options.reference_platform = "none";
+  options.reference_platform = ReferencePlatform::kNone;
   options.profile.json = "kept here";
   options.pipeline.disabled = disabled;
   Progress progress(/*quiet=*/true);

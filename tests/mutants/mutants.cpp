@@ -237,7 +237,7 @@ void MeasurePasses(const Subject& subject, int64_t sets, Table& table) {
   const std::string profile = kProfiles[subject.seed % std::size(kProfiles)];
   const auto module = Parse(subject.text);
   if (!module) return;
-  const auto all = SetsFor(**module, subject.seed, *InputProfileFromText(profile), sets);
+  const auto all = SetsFor(**module, subject.seed, *FromText<InputProfile>(profile), sets);
   if (all.empty()) return;
   Reach reach(**module);
   for (const std::vector<Literal>& args : all) (void)reach.Run(args, Limits(), 0);
@@ -281,8 +281,8 @@ RunOptions OptionsFor(const Subject& subject, std::string_view kind) {
   options.platform = "cpu";
   options.seed = static_cast<int64_t>(subject.seed);
   options.work_limit = 0;
-  options.load.verify = "default";
-  if (subject.seed % 4 == 3) options.input_profile = "special";  // NaN and infinities among the inputs.
+  options.load.verify = VerifyLevel::kDefault;
+  if (subject.seed % 4 == 3) options.input_profile = InputProfile::kSpecial;  // NaN and infinities among the inputs.
   options.libraries = kind == "library";
   // The run time has no part in a loop that is one kernel.
   if (kind == "runtime") options.pipeline.disabled.emplace_back("loops");

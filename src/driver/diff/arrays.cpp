@@ -54,7 +54,7 @@ Result<DiffReport> DiffArrayFiles(const std::string& left, const std::string& ri
     return report;
   }
   const Literal one = Literal::Tuple(std::move(expected)), two = Literal::Tuple(std::move(actual));
-  Comparison comparison = options.run.compare_mode == "bitwise"
+  Comparison comparison = options.run.compare_mode == CompareMode::kBitwise
                               ? CompareBitwise(one, two, options.run.compare)
                               : CompareTolerance(one, two, options.run.tolerance, options.run.compare);
   for (size_t i = 0; i < comparison.outputs.size(); ++i) comparison.outputs[i].key = keys[i];

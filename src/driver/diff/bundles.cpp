@@ -48,7 +48,7 @@ Result<DiffReport> DiffManifests(const std::string& left, const std::string& rig
 Result<DiffReport> DiffModulesOfBundles(const std::string& left, const std::string& right,
                                         const DiffFilesOptions& options) {
   LoadOptions load = options.run.load;
-  load.fill_elided_constants = "keep";
+  load.fill_elided_constants = ElidedValues::kKeep;
   const auto was = TRY(LoadModule(left, load)), is = TRY(LoadModule(right, load));
   return DiffStructure(*was, *is, left, right, options);
 }

@@ -184,7 +184,7 @@ Result<DiffReport> DiffModuleFiles(const DiffSide& left, const DiffSide& right, 
   const auto is_asked = [&](DiffMode one) { return mode == one || mode == DiffMode::kAll; };
   if (mode == DiffMode::kAuto || mode == DiffMode::kText || is_asked(DiffMode::kStructure)) {
     LoadOptions load = options.run.load;
-    load.fill_elided_constants = "keep";
+    load.fill_elided_constants = ElidedValues::kKeep;
     progress.Stage("reading");
     const auto read = [&](const DiffSide& side) {
       return side.text == nullptr ? LoadModule(side.path, load) : LoadModule(side.text, load);
@@ -209,8 +209,8 @@ Result<DiffReport> Diff(const std::string& left, const std::string& right, const
   }
   const KindRow& row = RowOf(kind);
   if (options.mode != DiffMode::kAuto && std::ranges::find(row.modes, options.mode) == row.modes.end())
-    FAIL(UsageError("F004", Str("--mode=", kDiffModeWords[static_cast<int>(options.mode)], " does not apply to '",
-                                Escaped(left), "', which is ", row.name)));
+    FAIL(UsageError("F004",
+                    Str("--mode=", options.mode, " does not apply to '", Escaped(left), "', which is ", row.name)));
   if (kind == Kind::kBundle) return DiffBundles(left, right, options);
   if (kind == Kind::kArrays) return DiffArrayFiles(was.side.path, is.side.path, options);
   if (kind == Kind::kDump) return DiffDumps(left, right, options);

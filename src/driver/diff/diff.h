@@ -16,11 +16,20 @@
 namespace hlo {
 
 enum class DiffMode : uint8_t { kAuto, kText, kStructure, kValues, kPerf, kAll };
-inline constexpr std::string_view kDiffModeWords[] = {"auto", "text", "structure", "values", "perf", "all"};
+template <>
+struct EnumWords<DiffMode> {
+  static constexpr std::string_view kWords[] = {"auto", "text", "structure", "values", "perf", "all"};
+};
 enum class DiffFormat : uint8_t { kSummary, kText, kHtml, kJson };
-inline constexpr std::string_view kDiffFormatWords[] = {"summary", "text", "html", "json"};
+template <>
+struct EnumWords<DiffFormat> {
+  static constexpr std::string_view kWords[] = {"summary", "text", "html", "json"};
+};
 enum class DumpPairing : uint8_t { kByPass, kByName, kBySize };
-inline constexpr std::string_view kDumpPairingWords[] = {"by-pass", "by-name", "by-size"};
+template <>
+struct EnumWords<DumpPairing> {
+  static constexpr std::string_view kWords[] = {"by-pass", "by-name", "by-size"};
+};
 
 struct DiffFilesOptions {
   RunOptions run;

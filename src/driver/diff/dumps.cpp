@@ -93,7 +93,7 @@ struct LoadedState {
 
 Result<LoadedState> Load(const DumpedModule& module, const DumpFile& state, const DiffFilesOptions& options) {
   LoadOptions load = options.run.load;
-  load.fill_elided_constants = "keep";
+  load.fill_elided_constants = ElidedValues::kKeep;
   const std::string path = module.PathOf(state);
   return LoadedState{path, TRY(LoadModule(path, load))};
 }

@@ -27,7 +27,7 @@ Experiment ExperimentOf(const DiffSide& side, const RunOptions& run, Progress& p
 
 Result<Runs> RunsOf(const DiffSide& left, const DiffSide& right, const DiffFilesOptions& options, Progress& progress) {
   RunOptions run = options.run;
-  if (run.platform != "interpreter") run.reference_platform = "none";
+  if (!run.is_interpreter()) run.reference_platform = ReferencePlatform::kNone;
   Runs runs{ExperimentOf(left, run, progress), ExperimentOf(right, run, progress)};
   const Computation& was = TRY(runs.left.Input())->module->entry();
   const Computation& is = TRY(runs.right.Input())->module->entry();
@@ -123,9 +123,10 @@ Result<DiffReport> DiffValues(const DiffSide& left, const DiffSide& right, const
   const Literal& was = TRY(runs.left.Results())->outputs;
   const Literal& is = TRY(runs.right.Results())->outputs;
   const RunOptions& run = options.run;
-  DiffReport report = ReportOf(run.compare_mode == "bitwise" ? CompareBitwise(was, is, run.compare)
-                                                             : CompareTolerance(was, is, run.tolerance, run.compare),
-                               "output");
+  DiffReport report =
+      ReportOf(run.compare_mode == CompareMode::kBitwise ? CompareBitwise(was, is, run.compare)
+                                                         : CompareTolerance(was, is, run.tolerance, run.compare),
+               "output");
   if (report.exit == ExitCode::kNo && !run.tolerance_given) TRY(AllowForRoundings(runs, &report));
   report.text = Str("values     both on ",
                     TRY(runs.left.ResolvedPlatform())->device == nullptr ? "the interpreter" : run.platform,

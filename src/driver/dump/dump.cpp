@@ -137,7 +137,7 @@ Status Dumper::Before(const Module& module) {
 }
 
 void Dumper::BeforePass(const PassRun& run, const Module& module) {
-  if (!active() || !passes_ || diff_ != "instructions" || lines_ || !passes_->FoundIn(run.pass->name)) return;
+  if (!active() || !passes_ || diff_ != DumpDiff::kInstructions || lines_ || !passes_->FoundIn(run.pass->name)) return;
   lines_ = LinesOf(module);
 }
 
@@ -174,7 +174,7 @@ Status Dumper::Flush(std::string_view next_pass) {
 }
 
 Status Dumper::WriteState(std::string_view suffix, Files files) {
-  if (active() && diff_ == "unified" && !files.empty()) {
+  if (active() && diff_ == DumpDiff::kUnified && !files.empty()) {
     std::string name = Str(FileName(suffix), kText), text = files.front().second;
     std::string diff = last_name_.empty() ? "" : UnifiedDiff(last_name_, last_text_, name, text);
     if (!diff.empty()) files.emplace_back(".diff", std::move(diff));

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_words.h"
 #include "base/result.h"
 #include "driver/module_diff.h"
 #include "driver/pattern.h"
@@ -24,6 +25,17 @@
 
 namespace hlo {
 
+// The addition to the state after a pass.
+enum class DumpDiff : uint8_t {
+  kInstructions,  // The changes of the pass.
+  kUnified,       // A diff from the last dumped state.
+  kNone,
+};
+template <>
+struct EnumWords<DumpDiff> {
+  static constexpr std::string_view kWords[] = {"instructions", "unified", "none"};
+};
+
 struct DumpOptions {
   std::string directory;        // Empty for no dump. "-" is stdout, as in XLA.
   std::string pass_pattern;     // Passes whose modules are dumped. Empty: none.
@@ -33,11 +45,11 @@ struct DumpOptions {
   bool as_text = true, as_proto = false, as_dot = false, as_html = false;
   bool large_constants = true;  // If false, they are printed as {...} and cannot be read back.
   bool disable_metadata = false;
-  // The addition to the state after a pass: "instructions" (the pass's changes), "unified" (a diff from the last dumped
-  // state), or "none".
-  std::string diff = "instructions";
+  DumpDiff diff = DumpDiff::kInstructions;
   bool snapshots = false;    // Also dumps module, arguments and results of a run.
   int64_t limit_mib = 1024;  // The limit for one module.
+
+  bool operator==(const DumpOptions&) const = default;
 };
 
 inline constexpr std::string_view kEmitters[] = {"llvm", "ptx", "host"};
@@ -97,7 +109,7 @@ class Dumper {
     Files files;
   };
   std::optional<Pending> pending_;
-  std::string diff_;
+  DumpDiff diff_ = DumpDiff::kNone;
   std::optional<ModuleLines> lines_;   // The module from which the next diff of instructions starts.
   std::string last_name_, last_text_;  // The text from which the next unified diff starts.
   int64_t first_count_ = 0;            // Number of instructions before the first pass.

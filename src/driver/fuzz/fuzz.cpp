@@ -38,9 +38,9 @@ int64_t WorkLimitOf(const Module& module, uint64_t seed) {
 
 // Without `profiles`, most seeds have `normal`. Otherwise kSampled consecutive seeds share a profile, so that each
 // profile meets all kinds of runs that JudgedAs makes.
-std::string ProfileOf(uint64_t seed, const std::vector<std::string>& profiles) {
-  static constexpr const char* kProfiles[] = {"normal", "normal", "normal", "normal",
-                                              "exact",  "normal", "iota",   "special"};
+InputProfile ProfileOf(uint64_t seed, const std::vector<InputProfile>& profiles) {
+  using enum InputProfile;
+  static constexpr InputProfile kProfiles[] = {kNormal, kNormal, kNormal, kNormal, kExact, kNormal, kIota, kSpecial};
   return profiles.empty() ? kProfiles[seed % std::size(kProfiles)] : profiles[seed / kSampled % profiles.size()];
 }
 
@@ -96,8 +96,7 @@ void AddError(const Error& error, const std::string& oracle, FuzzOutcome* outcom
 }
 
 void CheckThreads(const Module& module, const RunOptions& run, FuzzOutcome* outcome) {
-  const auto arguments = MakeArguments(
-      module, {.seed = static_cast<uint64_t>(run.seed), .profile = *InputProfileFromText(run.input_profile)});
+  const auto arguments = MakeArguments(module, {.seed = static_cast<uint64_t>(run.seed), .profile = run.input_profile});
   if (!arguments) return AddError(arguments.error(), "threads", outcome);
   const int before = Threads();
   SetThreads(1);
@@ -214,7 +213,7 @@ Result<JudgedPasses> JudgeBitsOn(const Module& module, const std::vector<Literal
 // extreme, so only a mismatch of an exact pass counts.
 void CheckBits(const Module& module, RunOptions options, FuzzOutcome* outcome) {
   const auto seed = static_cast<uint64_t>(options.seed);
-  const auto own = MakeArguments(module, {.seed = seed, .profile = *InputProfileFromText(options.input_profile)});
+  const auto own = MakeArguments(module, {.seed = seed, .profile = options.input_profile});
   if (!own) return AddError(own.error(), "bits", outcome);
   if (!options.pipeline.device->is_gpu) options.pipeline = ForHost(options.pipeline);
   const auto judged = JudgeBitsOn(module, *own, options);
@@ -254,10 +253,10 @@ Status CheckOracles(const std::vector<std::string>& names) {
   return {};
 }
 
-RunOptions JudgedAs(const Module& module, uint64_t seed, RunOptions run, const std::vector<std::string>& profiles) {
+RunOptions JudgedAs(const Module& module, uint64_t seed, RunOptions run, const std::vector<InputProfile>& profiles) {
   if (run.platform == RunOptions().platform) run.platform = "cpu";
   run.reoptimize = true;
-  run.reference_platform = "interpreter";
+  run.reference_platform = ReferencePlatform::kInterpreter;
   run.input_profile = ProfileOf(seed, profiles);
   run.seed = static_cast<int64_t>(seed);
   run.work_limit = WorkLimitOf(module, seed);

@@ -36,7 +36,7 @@ struct FuzzOutcome {
 // Options for judging `module`, the module of `seed`, with the passes and planted faults of `run`. The seed selects one
 // of `profiles`. If `profiles` is empty, most seeds select `normal`.
 RunOptions JudgedAs(const Module& module, uint64_t seed, RunOptions run = {},
-                    const std::vector<std::string>& profiles = {});
+                    const std::vector<InputProfile>& profiles = {});
 
 // Errors: F004 for an unknown name, or `verify`, which always runs.
 Status CheckOracles(const std::vector<std::string>& names);

@@ -163,9 +163,9 @@ Document::Analysis Document::Analyze() {
     }
     one.module = std::move(*module);
     std::vector<Diagnostic> warnings;
-    Status verified = Verify(*one.module, VerifyLevelOf(options_.load), &warnings);
+    Status verified = Verify(*one.module, options_.load.verify, &warnings);
     // A hover's cost needs a valid module, even if errors are not shown.
-    one.valid = verified && (options_.load.verify != "off" || Verify(*one.module));
+    one.valid = verified && (options_.load.verify != VerifyLevel::kOff || Verify(*one.module));
     if (!verified) append(analysis.errors, std::move(verified.error().diagnostics));
     append(analysis.warnings, std::move(warnings));
   }

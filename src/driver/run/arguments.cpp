@@ -173,11 +173,11 @@ using OwnArguments = std::vector<std::map<int64_t, Literal>>;
 Result<OwnArguments> MakeOwnArguments(const Module& module, const RunOptions& options, ArgumentOptions make,
                                       std::span<const DeviceSpec> specs, int64_t devices) {
   OwnArguments own(devices);
-  if (specs.empty() && options.argument_mode != "use_device_id_as_input") return own;
+  if (specs.empty() && options.argument_mode != ArgumentMode::kDeviceId) return own;
   const int64_t partitions = module.header.num_partitions;
   const std::map<int64_t, Literal> shared = TRY(GivenArguments(module, make));
   for (int64_t device = 0; device < devices; ++device) {
-    if (options.argument_mode == "use_device_id_as_input") {
+    if (options.argument_mode == ArgumentMode::kDeviceId) {
       for (const Instruction* parameter : module.entry().parameters()) {
         if (!shared.contains(parameter->parameter_number()))
           own[device][parameter->parameter_number()] = FilledWith(parameter->shape(), device);
@@ -212,7 +212,7 @@ Result<DeviceArguments> ReadByDevice(const RunOptions& options, const Module& mo
   if (auto recorded = TRY(ReadRecorded(path)))
     return DeviceArguments{.by_device = TRY(RecordedByDevice(std::move(*recorded), path, module, devices, notes))};
   if (module.header.replica_count > 1 || module.header.num_partitions > 1)
-    return ReadArgumentsByDevice(path, module, cast, given, *ArgsAreFromText(options.args_are), devices);
+    return ReadArgumentsByDevice(path, module, cast, given, options.args_are, devices);
   return DeviceArguments{.by_device = {TRY(ReadArguments(path, module, cast, given))}};
 }
 
@@ -229,19 +229,20 @@ std::set<int64_t> NumbersOf(const std::map<int64_t, Literal>& shared, const OwnA
 
 }  // namespace
 
-Result<InputProfile> ParseProfile(const std::string& text) {
-  if (const auto profile = InputProfileFromText(text)) return *profile;
-  const auto names = InputProfileNames();
-  FAIL(UsageError("F004", Str("--input_profile wants one of ", Join(names, ", "), ", not '", Escaped(text), "'")));
+Result<InputProfile> ParseProfile(std::string_view text) {
+  if (const auto profile = FromText<InputProfile>(text)) return *profile;
+  FAIL(UsageError("F004", Str("--input_profile wants one of ", Join(EnumWords<InputProfile>::kWords, ", "), ", not '",
+                              Escaped(text), "'")));
 }
 
-Result<std::vector<std::string>> ParseProfiles(const std::string& text) {
-  std::vector<std::string> profiles;
+Result<std::vector<InputProfile>> ParseProfiles(std::string_view text) {
+  std::vector<InputProfile> profiles;
   for (const std::string_view part : Split(text, ',')) {
     if (part == "all") {
-      for (const std::string_view name : InputProfileNames()) profiles.emplace_back(name);
+      for (size_t i = 0; i < std::size(EnumWords<InputProfile>::kWords); ++i)
+        profiles.push_back(static_cast<InputProfile>(i));
     } else {
-      profiles.emplace_back(ToString(TRY(ParseProfile(std::string(part)))));
+      profiles.push_back(TRY(ParseProfile(part)));
     }
   }
   return profiles;
@@ -249,16 +250,16 @@ Result<std::vector<std::string>> ParseProfiles(const std::string& text) {
 
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
                                       const InterpretOptions& interpreter, Progress* progress) {
-  const int64_t devices = options.platform == "interpreter" ? TRY(DeviceCount(module)) : 1;
+  const int64_t devices = options.is_interpreter() ? TRY(DeviceCount(module)) : 1;
   TRY(CheckMemory(module.entry(), interpreter, devices));
   RunArguments arguments;
   ArgumentOptions make;
   make.seed = static_cast<uint64_t>(options.seed);
-  make.profile = TRY(ParseProfile(options.input_profile));
+  make.profile = options.input_profile;
   make.constrain = options.constrain_inputs;
-  make.cast = *CastArgsFromText(options.cast_args);
+  make.cast = options.cast_args;
   // Arguments that cause NaN or infinities must stay if the run looks for these.
-  if (options.watch.detect_nan != "none" || options.watch.detect_inf != "none") make.max_tries = 0;
+  if (options.watch.detects()) make.max_tries = 0;
   make.exact_bound = options.exact_bound;
   make.range = TRY(ParseArgRange(options.arg_range, make.profile));
   for (const std::string& text : options.arg) make.specs.push_back(TRY(ParseSpec(text)));
@@ -285,7 +286,7 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
     const std::map<int64_t, Literal> shared = TRY(GivenArguments(module, make));
     DeviceArguments read =
         TRY(ReadByDevice(options, module, devices, make.cast, NumbersOf(shared, own), &arguments.notes));
-    arguments.are_whole = devices > 1 && (read.are_whole || options.args_are == "whole");
+    arguments.are_whole = devices > 1 && (read.are_whole || options.args_are == ArgsAre::kWhole);
     const int64_t partitions = module.header.num_partitions;
     std::string cut;
     if (read.were_cut) cut = devices > 1 ? Str(", cut for ", partitions, " partitions") : ", cut for partition 0";
@@ -374,7 +375,7 @@ Result<Literal> ReadExpected(const std::string& path, const Shape& shape, CastAr
 Result<std::unique_ptr<gpu::Device>> OpenPlatform(const std::string& platform,
                                                   const std::vector<std::string>& library_path,
                                                   std::vector<std::string>* notes) {
-  if (platform != "auto") return gpu::OpenDevice(platform, library_path);
+  if (KindOfPlatform(platform) != PlatformKind::kAuto) return gpu::OpenDevice(platform, library_path);
   auto cuda = gpu::OpenDevice("cuda", library_path);
   if (cuda) return cuda;
   notes->push_back("no usable GPU, so the kernels run on the host ('hlo doctor' says why)");

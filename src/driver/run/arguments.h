@@ -24,8 +24,8 @@ struct RunArguments {
 };
 
 // ParseProfiles splits a list at commas. The list may contain "all".
-Result<InputProfile> ParseProfile(const std::string& text);
-Result<std::vector<std::string>> ParseProfiles(const std::string& text);
+Result<InputProfile> ParseProfile(std::string_view text);
+Result<std::vector<InputProfile>> ParseProfiles(std::string_view text);
 
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
                                       const InterpretOptions& interpreter, Progress* progress = nullptr);

@@ -30,8 +30,8 @@ Comparison CompareExact(const Literal& expected, const Literal& actual, const Ex
 Result<RunArguments> PrepareExact(const Module& module, const RunOptions& options,
                                   const InterpretOptions& interpreter) {
   RunOptions own = options;
-  if (own.input_profile == "normal") own.input_profile = "exact";
-  const bool made = own.args.empty() && own.input_profile == "exact";
+  if (own.input_profile == InputProfile::kNormal) own.input_profile = InputProfile::kExact;
+  const bool made = own.args.empty() && own.input_profile == InputProfile::kExact;
   while (true) {
     ExactPlan plan({.allow_tf32 = options.allow_tf32});
     RunArguments arguments = TRY(PrepareArguments(module, own, true, Watching(interpreter, plan)));
@@ -95,7 +95,7 @@ Status JudgeSteps(Experiment& experiment, RunReport* report) {
   RunOptions own = options;
   own.args.clear();
   own.arg.clear();
-  own.input_profile = "exact";
+  own.input_profile = InputProfile::kExact;
   std::set<uint64_t> seen;
   for (const gpu::StepInfo& step : code.executable->steps()) {
     if (step.kind == gpu::StepKind::kCopy || step.kind == gpu::StepKind::kFill || step.kind == gpu::StepKind::kHostCall)
@@ -122,11 +122,11 @@ Status JudgeSteps(Experiment& experiment, RunReport* report) {
 }  // namespace
 
 Status JudgeExact(Experiment& experiment, RunReport* report) {
-  const bool alone = experiment.options().compare_mode == "exact";
+  const bool alone = experiment.options().compare_mode == CompareMode::kExact;
   experiment.progress().Stage(alone ? "checking" : "checking on exact numbers");
   Experiment exact = experiment.With([&](RunOptions& options) {
     if (alone) return;
-    options.compare_mode = "exact";
+    options.compare_mode = CompareMode::kExact;
     options.reference_file.clear();
     options.bench = false;
     options.profile = {};

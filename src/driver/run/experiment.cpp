@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -32,35 +31,6 @@
 
 namespace hlo {
 namespace {
-
-// The options that each stage depends on, besides earlier stages.
-auto InputKey(const RunOptions& o) { return std::tie(o.load, o.custom_call, o.memory_limit); }
-auto PassKey(const RunOptions& o) {
-  const PipelineOptions& p = o.pipeline;
-  return std::tie(p.passes, p.pipeline, p.text, p.disabled, p.only, p.opt_bisect_limit, p.disabled_rules, p.fuel,
-                  p.inject, p.device, p.start_from, p.stop_before, p.stop_after, o.reoptimize, o.scopes.compile,
-                  o.scopes.interpret, o.tuning, o.platform, o.libraries, o.allow_tf32, o.library_path);
-}
-auto InterpreterKey(const RunOptions& o) {
-  return std::tie(o.max_loop_iterations, o.load.max_depth, o.memory_limit, o.seed, o.infeed);
-}
-auto PlanKey(const RunOptions& o) { return std::tie(o.fallback, o.dump.directory); }
-auto CodeKey(const RunOptions& o) {
-  return std::tuple_cat(InterpreterKey(o), std::tie(o.platform, o.libraries, o.allow_tf32, o.library_path, o.fallback,
-                                                    o.inject, o.dump.directory));
-}
-auto ArgumentKey(const RunOptions& o) {
-  const bool interpreted = o.platform == "interpreter";
-  return std::tuple_cat(InterpreterKey(o),
-                        std::tie(o.args, o.arg, o.argument_mode, o.input_profile, o.constrain_inputs, o.cast_args,
-                                 o.arg_range, o.args_are, o.exact_bound, o.reference_platform, o.reference_file,
-                                 o.compare_mode, o.work_limit, o.allow_tf32),
-                        std::tuple(interpreted));
-}
-auto ResultKey(const RunOptions& o) {
-  return std::tie(o.bench, o.bench_seconds, o.num_repeats, o.cuda_graphs, o.concurrency, o.early_launches, o.sync_check,
-                  o.profile, o.watch, o.outfeed);
-}
 
 template <class T, class Make>
 Result<T*> Keep(std::optional<T>& kept, Make make) {
@@ -151,17 +121,19 @@ Experiment Experiment::With(const std::function<void(RunOptions&)>& change) cons
   other.text_ = text_;
   change(other.options_);
   other.options_.reproducer = {};
-  const auto same = [&](const auto& key) { return key(options_) == key(other.options_); };
   // The values of elided constants depend on the seed.
   const bool filled = !*input_ || (*input_)->filled_constants > 0;
-  if (!same(InputKey) || (filled && options_.seed != other.options_.seed)) return other;
+  if (!HaveSame<InputOptions>(options_, other.options_) || (filled && options_.seed != other.options_.seed))
+    return other;
   other.input_ = input_;
-  if (options_.platform == other.options_.platform) other.where_ = where_;
-  const bool is_observed = other.options_.pipeline.before || other.options_.pipeline.after;
-  const bool same_passes = !is_observed && same(PassKey), same_code = same_passes && same(CodeKey),
-             same_arguments = same(ArgumentKey);
+  if (!HaveSame<PlatformOptions>(options_, other.options_)) return other;
+  other.where_ = where_;
+  const bool same_passes = HaveSame<OptimizeOptions>(options_, other.options_);
+  const bool same_plan = same_passes && HaveSame<EvaluateOptions, PlanOptions>(options_, other.options_);
+  const bool same_code = same_plan && HaveSame<CompileOptions>(options_, other.options_);
+  const bool same_arguments = HaveSame<EvaluateOptions, RunArgumentOptions>(options_, other.options_);
   if (same_passes) other.optimized_ = optimized_;
-  if (same_passes && same(PlanKey)) other.planned_ = planned_;
+  if (same_plan) other.planned_ = planned_;
   if (same_code) other.code_ = code_, other.feeds_ = feeds_;
   if (same_arguments) {
     other.arguments_ = arguments_;
@@ -170,7 +142,7 @@ Experiment Experiment::With(const std::function<void(RunOptions&)>& change) cons
   }
   if (!same_code || !same_arguments) return other;
   other.followed_ = followed_;
-  if (same(ResultKey)) other.results_ = results_, other.reference_ = reference_;
+  if (HaveSame<ExecuteOptions>(options_, other.options_)) other.results_ = results_, other.reference_ = reference_;
   return other;
 }
 
@@ -178,7 +150,7 @@ Experiment Experiment::Of(std::unique_ptr<Module> piece, const std::function<voi
   Experiment other(path_, options_, *progress_);
   other.options_.tuning = {};
   change(other.options_);
-  if (options_.platform == other.options_.platform) other.where_ = where_;
+  if (HaveSame<PlatformOptions>(options_, other.options_)) other.where_ = where_;
   other.input_->emplace().module = std::move(piece);
   return other;
 }
@@ -374,7 +346,7 @@ Result<InterpretOptions> Experiment::Interpreter() {
 Result<std::string> Experiment::WhyNoReference() {
   if (!options_.wants_interpreter() || !options_.reference_file.empty() || IsInterpreted()) return "";
   const bool without = ModeOf(options_).parts_decide;
-  if (!without || options_.reference_platform != "default" || options_.work_limit == 0) return "";
+  if (!without || options_.reference_platform != ReferencePlatform::kDefault || options_.work_limit == 0) return "";
   const double steps = StepsOfInterpreting(*TRY(Input())->module);
   if (steps <= static_cast<double>(options_.work_limit < 0 ? kWorkLimit : options_.work_limit)) return "";
   return Format("about %.2g steps, beyond --work_limit", steps);
@@ -403,7 +375,7 @@ Result<RunArguments> Experiment::MakeArguments() {
   if (IsInterpreted()) own.platform = "interpreter";
   progress_->Stage(own.args.empty() ? "making arguments" : "reading arguments");
   const Stopwatch watch;
-  RunArguments arguments = own.compare_mode == "exact" && (wanted || given)
+  RunArguments arguments = own.compare_mode == CompareMode::kExact && (wanted || given)
                                ? TRY(PrepareExact(module, own, interpret))
                                : TRY(PrepareArguments(module, own, wanted || IsInterpreted(), interpret, progress_));
   arguments.ms = watch.ms() - arguments.reference_ms;
@@ -598,7 +570,7 @@ Result<const RunResults*> Experiment::Results() {
 }
 
 Result<Experiment*> Experiment::OtherPlatform() {
-  if (options_.reference_platform != "cpu") return nullptr;
+  if (options_.reference_platform != ReferencePlatform::kCpu) return nullptr;
   const Platform& where = *TRY(ResolvedPlatform());
   if (where.device != nullptr && where.device->IsHost())
     FAIL(UsageError("F004", "--reference_platform=cpu: the run itself is on the cpu")
@@ -606,7 +578,7 @@ Result<Experiment*> Experiment::OtherPlatform() {
   if (other_ != nullptr) return other_.get();
   auto other = std::make_shared<Experiment>(With([](RunOptions& options) {
     options.platform = "cpu";
-    options.reference_platform = "none";
+    options.reference_platform = ReferencePlatform::kNone;
     options.bench = false;
     options.profile = {};
     options.num_repeats = 1;
@@ -620,7 +592,7 @@ Result<Experiment*> Experiment::OtherPlatform() {
 Result<const Expected*> Experiment::Reference() {
   const std::string& file = options_.reference_file;
   const RunArguments& arguments = *TRY(Arguments());
-  if (file.empty() && options_.reference_platform == "cpu") {
+  if (file.empty() && options_.reference_platform == ReferencePlatform::kCpu) {
     Experiment& other = *TRY(OtherPlatform());
     progress_->Stage("running on the other platform");
     return Keep(*reference_, [&]() -> Result<Expected> { return Expected{.outputs = TRY(other.Results())->outputs}; });
@@ -630,8 +602,8 @@ Result<const Expected*> Experiment::Reference() {
     if (file.empty()) return Expected{.outputs = *arguments.reference};
     Expected expected;
     const RunResults& results = *TRY(Results());
-    auto outputs = ReadExpected(TRY(ReferenceFile(file)), results.outputs.shape(),
-                                *CastArgsFromText(Running().cast_args), &expected.notes);
+    auto outputs =
+        ReadExpected(TRY(ReferenceFile(file)), results.outputs.shape(), Running().cast_args, &expected.notes);
     if (!outputs && outputs.error().code() == "A004" && !results.why_not_joined.empty())
       FAIL(std::move(outputs).error().Hint(results.why_not_joined));
     expected.outputs = TRY(std::move(outputs));

@@ -209,8 +209,8 @@ class Isolator {
         options.reproducer = {};
         options.args.clear();
         options.arg.clear();
-        options.reference_platform = "none";
-        options.compare_mode = options_.instructions ? "auto" : "local";
+        options.reference_platform = ReferencePlatform::kNone;
+        options.compare_mode = options_.instructions ? CompareMode::kAuto : CompareMode::kLocal;
         options.first_divergence = false;
         options.scopes = {};  // The part is one instruction, or was compiled with the scopes.
         if (options_.instructions) return;

@@ -20,6 +20,10 @@ namespace hlo {
 // Inputs of a part. kGolden: the interpreter's values at the part's first execution. kActual: the compiled run's
 // values, with errors of earlier parts. kRandom: generated values.
 enum class IsolateInputs : uint8_t { kGolden, kActual, kRandom };
+template <>
+struct EnumWords<IsolateInputs> {
+  static constexpr std::string_view kWords[] = {"golden", "actual", "random"};
+};
 
 struct IsolateOptions {
   bool instructions = false;

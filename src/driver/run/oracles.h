@@ -35,9 +35,8 @@ std::span<const Oracle> AllOracles();  // In the order of judging.
 std::string_view ToString(Need need);
 std::string_view ToString(Beyond beyond);
 
-// A value of --compare_mode.
-struct CompareMode {
-  std::string_view name;
+struct CompareModeRow {
+  CompareMode mode;
   std::string_view what;
   std::vector<std::string_view> oracles;
   // Whether the comparison with the reference decides, or is only shown.
@@ -47,8 +46,8 @@ struct CompareMode {
 
   bool Has(const Oracle& oracle) const;
 };
-std::span<const CompareMode> AllCompareModes();
-const CompareMode& ModeOf(const RunOptions& options);
+std::span<const CompareModeRow> AllCompareModes();
+const CompareModeRow& ModeOf(const RunOptions& options);
 
 // Estimated scalar steps, to compare with --work_limit.
 double StepsOfInterpreting(const Module& module);

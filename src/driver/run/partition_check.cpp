@@ -446,7 +446,7 @@ class PartitionCheck {
     auto part = TRY(FirstWrongPart(*run, *before));
     if ((!part || !part->is_proven) && experiment_.options().args.empty()) {
       // More sums are exact on integers.
-      Experiment integers = experiment_.With([](RunOptions& options) { options.input_profile = "exact"; });
+      Experiment integers = experiment_.With([](RunOptions& options) { options.input_profile = InputProfile::kExact; });
       if (const auto arguments = integers.Arguments())
         part = TRY(PartitionCheck(integers, input_, **arguments, expected_).FirstWrongPart(*run, *before));
     }

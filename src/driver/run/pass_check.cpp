@@ -135,8 +135,8 @@ std::string LookCommand(const Experiment& experiment, const std::string& instanc
   if (options.reoptimize) command += " --reoptimize";
   if (!options.args.empty()) command += Str(" --args=", ShellWord(options.args));
   for (const std::string& arg : options.arg) command += Str(" --arg=", ShellWord(arg));
-  if (options.cast_args != "never") command += Str(" --cast_args=", options.cast_args);
-  if (options.input_profile != "normal") command += Str(" --input_profile=", options.input_profile);
+  if (options.cast_args != CastArgs::kNever) command += Str(" --cast_args=", options.cast_args);
+  if (options.input_profile != InputProfile::kNormal) command += Str(" --input_profile=", options.input_profile);
   if (!options.arg_range.empty()) command += Str(" --arg_range=", ShellWord(options.arg_range));
   if (!options.constrain_inputs) command += " --noconstrain_inputs";
   if (options.seed != 0) command += Str(" --random_seed=", options.seed);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "driver/target.h"
 #include "ir/instruction.h"
 #include "ir/markers.h"
 #include "ir/mesh/unpartitioned.h"
@@ -63,7 +64,8 @@ Status CheckNesting(const Module& module, int64_t max_depth) {
 }  // namespace
 
 bool MustInterpret(const Module& module, const std::string& platform, std::vector<std::string>* notes) {
-  if (platform != "auto") return platform == "interpreter";
+  const PlatformKind kind = KindOfPlatform(platform);
+  if (kind != PlatformKind::kAuto) return kind == PlatformKind::kInterpreter;
   const ModuleHeader& header = module.header;
   if (header.replica_count == 1 && header.num_partitions == 1) return false;
   const Instruction* inst = FindDeviceOp(module);

@@ -63,7 +63,8 @@ Status ReportProfile(Experiment& experiment, const Profile& profile, RunReport* 
   for (const std::string& note : profile.notes) {
     if (std::ranges::find(report->notes, note) == report->notes.end()) report->notes.push_back(note);
   }
-  if (!options.detail.empty()) report->profile += ProfileText(summary, options.detail == "full");
+  if (options.detail != ProfileDetail::kNone)
+    report->profile += ProfileText(summary, options.detail == ProfileDetail::kFull);
   if (!options.json.empty()) TRY(WriteFile(options.json, ProfileJson(summary)));
   if (options.trace.empty()) return {};
   experiment.progress().Stage("writing the trace");

@@ -45,12 +45,12 @@ void TakeRecording(const std::string& path, RunOptions* options) {
     options->args = file;
     options->recorded_arguments = Recorded::kTaken;
   }
-  const bool has_other =
-      !options->reference_file.empty() || options->reference_platform != "default" || options->first_divergence;
+  const bool has_other = !options->reference_file.empty() ||
+                         options->reference_platform != ReferencePlatform::kDefault || options->first_divergence;
   if (!found.result || has_other || options->recorded_result != Recorded::kWanted || !options->arg.empty()) return;
   options->reference_file = file;
   options->recorded_result = Recorded::kTaken;
-  if (options->compare_mode == "auto") options->compare_mode = "tolerance";
+  if (options->compare_mode == CompareMode::kAuto) options->compare_mode = CompareMode::kTolerance;
 }
 
 }  // namespace hlo

@@ -193,7 +193,7 @@ Status ReportResults(Experiment& experiment, const RunResults& results, RunRepor
   Append(&report->notes, results.notes);
   const Stopwatch taking;
   const int64_t partitions = TRY(experiment.Input())->module->header.num_partitions;
-  const bool all_outputs = options.output_mode == "return_outputs" && !results.by_device.empty();
+  const bool all_outputs = options.output_mode == OutputMode::kAllDevices && !results.by_device.empty();
   report->bits = Bits(results.outputs);
   if (options.print_literals)
     report->literals = all_outputs ? LiteralsText(results.by_device, partitions) : LiteralsText(results.outputs);
@@ -232,7 +232,7 @@ Status ReportVerdict(Experiment& experiment, const RunResults& results, RunRepor
     report->reference_file = options.reference_file;
     report->reference_recorded = options.recorded_result == Recorded::kTaken;
   }
-  if (options.reference_platform == "cpu" && TRY(experiment.OtherPlatform()) != nullptr)
+  if (options.reference_platform == ReferencePlatform::kCpu && TRY(experiment.OtherPlatform()) != nullptr)
     report->notes.push_back(Str("the reference is a run on cpu ",
                                 TRY((*experiment.OtherPlatform())->ResolvedPlatform())->device->description()));
   TRY(JudgeRun(experiment, report));

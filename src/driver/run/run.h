@@ -9,15 +9,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "driver/bundle.h"
-#include "driver/dump/dump.h"
-#include "driver/load.h"
-#include "driver/profile/options.h"
 #include "driver/progress.h"
 #include "driver/run/custom_call_stubs.h"
-#include "driver/run/watch.h"
+#include "driver/run/options.h"
 #include "gpu/runtime/executable.h"
-#include "gpu/runtime/tuning/tuning_options.h"
 #include "judge/compare/compare.h"
 #include "judge/compare/ensemble.h"
 #include "passes/pipeline.h"
@@ -30,107 +25,6 @@ namespace hlo {
 
 struct DivergenceReport;
 struct ValuesReport;
-
-// The --inject value for a wrong autotuning candidate with the shortest time.
-inline constexpr std::string_view kWrongCandidate = "autotune:wrong";
-inline constexpr int64_t kWorkLimit = 3'000'000'000;  // Scalar steps, about ten seconds of judging.
-
-struct ReproducerOptions {
-  std::string directory;  // "" for no reproducer.
-  std::string target;     // As in --target. Empty means the default device.
-  std::vector<std::string> flags;
-};
-
-// Patterns for `op_name` or computation names (scopes.h).
-struct ScopeOptions {
-  std::string compile, interpret;
-
-  bool any() const { return !compile.empty() || !interpret.empty(); }
-};
-
-// State of the arguments or the result in a snapshot.
-enum class Recorded : uint8_t {
-  kWanted,
-  kIgnored,  // Must not be used.
-  kMissing,
-  kTaken,
-};
-
-struct RunOptions {
-  std::vector<std::string> flags;       // Suggested commands repeat these flags.
-  std::vector<std::string> of_kernels;  // Flags without effect in the interpreter.
-  LoadOptions load{.fill_elided_constants = "random"};
-  std::string platform = "auto";               // interpreter, cpu, cuda[:N], auto
-  std::string reference_platform = "default";  // default, interpreter, cpu, none
-  std::string reference_file;                  // .npz of expected outputs, or a saved run.
-  std::string compare_mode = "auto";           // Name of a CompareMode (oracles.h).
-  std::optional<Tolerance> tolerance;          // Empty means a tolerance by element type.
-  // Whether the user gave `tolerance`. A difference beyond it is then a mismatch, even if roundings explain it.
-  bool tolerance_given = false;
-  CompareOptions compare;
-  // Limits scalar steps (judge/bounds/slice.h) for judging kernels, and separately passes. Beyond the limit, the
-  // largest parts are judged by samples, and the whole module is not interpreted. `0` means no limit. `-1` uses
-  // kWorkLimit, or more if the program runs long (Experiment::Judging).
-  int64_t work_limit = -1;
-  // The partitioned program is judged with padding of NaN, then of another value. Results must be the same.
-  bool poison_padding = false;
-
-  // Whether `args` and `reference_file` come from the module's own file.
-  Recorded recorded_arguments = Recorded::kWanted, recorded_result = Recorded::kWanted;
-  std::string args;                                        // .npz, .npy or a snapshot
-  std::vector<std::string> arg;                            // WHICH=SPEC, rR.WHICH=SPEC
-  std::string args_are = "auto";                           // auto, parts, whole
-  std::string result_shardings;                            // A module whose root states the shardings of the results.
-  std::string argument_mode = "use_shared_random_inputs";  // or use_device_id_as_input
-  std::string input_profile = "normal";
-  bool constrain_inputs = true;
-  std::string cast_args = "never";  // never, safe, force
-  std::string arg_range;            // "a,b"
-  int64_t exact_bound = 8;          // For the input profile `exact`.
-  int64_t seed = 0;
-
-  PipelineOptions pipeline;
-  bool reoptimize = false;  // Optimize even an optimized module.
-  ScopeOptions scopes;
-  DumpOptions dump;
-  ReproducerOptions reproducer;
-  BundleOptions bundle;
-  bool libraries = true;
-  bool fallback = true;
-  bool allow_tf32 = false;
-  bool cuda_graphs = true;  // gpu::RunOptions::record
-  gpu::Concurrency concurrency = gpu::Concurrency::kWhereItPays;
-  bool early_launches = true;
-  bool sync_check = false;    // gpu::RunOptions::wait_for_each
-  std::string why_no_target;  // Why the passes do not plan for the device of the run, or "".
-  std::vector<std::string> library_path;
-  std::shared_ptr<kernel::CodeCache> cache;  // gpu::CompileOptions::cache
-  std::vector<std::string> custom_call;      // TARGET=POLICY, checked by CheckCustomCallPolicies.
-  gpu::TuningOptions tuning;
-  bool autotune_report = false;
-  std::string inject;  // gpu::CompileOptions::inject. For tests only.
-
-  bool check_replicas = false;
-  std::string output_mode = "return_device_0_outputs";  // or return_outputs
-
-  bool bench = false;
-  double bench_seconds = 3;
-  // Whether the passes plan for the device that the module's plans name.
-  bool obeys_plans = false;
-  int64_t num_repeats = 1;
-  int64_t max_loop_iterations = 1'000'000;
-  int64_t memory_limit = 0;
-  bool print_literals = false;
-  ProfileOptions profile;
-  bool asks_for_roundings = true;  // Judges outputs beyond the tolerance by an ensemble.
-  bool first_divergence = false;   // Needs the oracle `local`.
-  WatchOptions watch;              // Needs the interpreter and one device, except for detect_nan and detect_inf.
-  std::string save_args, save_outputs;
-  std::string save_run;         // saved_run.h
-  std::string infeed, outfeed;  // .npz with the values in0, in1..., or out0, out1...
-
-  bool wants_interpreter() const { return reference_platform == "default" || reference_platform == "interpreter"; }
-};
 
 // Wall times in milliseconds.
 struct RunTimes {

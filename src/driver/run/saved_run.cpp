@@ -151,7 +151,7 @@ Status CompareValues(Experiment& experiment, RunReport* report) {
       return {};
     }
     const CompareOptions& options = experiment.options().compare;
-    const Comparison comparison = experiment.options().compare_mode == "bitwise"
+    const Comparison comparison = experiment.options().compare_mode == CompareMode::kBitwise
                                       ? CompareBitwise(*expected, value, options)
                                       : CompareTolerance(*expected, value, experiment.options().tolerance, options);
     ComparedValue row{.name = key, .step = std::string(step.instruction->name()), .shape = Str(value.shape())};

@@ -151,7 +151,7 @@ void SetInconclusive(RunReport* report, const RunOptions& options, const Doubt& 
   SetVerdict(report, Verdict::kInconclusive, doubt.reason);
   if (!doubt.command.empty()) report->next = Str(doubt.command, "   ", doubt.does);
   // The mode `all` includes the suggested mode.
-  else if (options.compare_mode == "all" && doubt.flag.starts_with("--compare_mode="))
+  else if (options.compare_mode == CompareMode::kAll && doubt.flag.starts_with("--compare_mode="))
     report->next =
         Str(RunAgain(WithoutComparing(options.flags), "--isolate", report->path), "   judges each kernel alone");
   else report->next = Again(options, *report, doubt.flag, doubt.does);
@@ -170,7 +170,7 @@ Result<bool> HasBitsOfReference(Experiment& experiment) {
 // Results with the bits of the reference are right, even if bounds are open.
 Result<std::optional<Doubt>> FindDoubt(Experiment& experiment, const RunReport& report) {
   const RunOptions& options = experiment.options();
-  if (options.compare_mode == "ensemble") {
+  if (options.compare_mode == CompareMode::kEnsemble) {
     if (!report.ensemble->unsupported.empty())
       return Doubt{Str("the ensemble did not run: ", report.ensemble->unsupported), "--compare_mode=auto",
                    "judges each kernel and the passes"};
@@ -254,7 +254,7 @@ Status JudgeParts(Experiment& experiment, RunReport* report) {
 
 std::string ReferenceName(const RunOptions& options) {
   if (!options.reference_file.empty()) return Str("'", options.reference_file, "'");
-  return options.reference_platform == "cpu" ? "the run on cpu" : "the interpreter";
+  return options.reference_platform == ReferencePlatform::kCpu ? "the run on cpu" : "the interpreter";
 }
 
 // The reference's program does not share the made-up values.
@@ -392,7 +392,7 @@ Status BlameByParts(Experiment& experiment, RunReport* report) {
     SetInconclusive(report, options, {reason, "--detect_nan=warn", "names the op that makes it"});
     return {};
   }
-  const bool by_bits = options.compare_mode == "bitwise" || options.compare_mode == "exact";
+  const bool by_bits = options.compare_mode == CompareMode::kBitwise || options.compare_mode == CompareMode::kExact;
   const Comparison truth = by_bits
                                ? CompareBitwise(expected, interpretation.outputs, options.compare)
                                : CompareTolerance(expected, interpretation.outputs, options.tolerance, options.compare);
@@ -531,7 +531,7 @@ Status JudgeRun(Experiment& experiment, RunReport* report) {
   const bool has_reference = TRY(experiment.Reference()) != nullptr;
   const RunOptions& options = experiment.options();
   const bool is_judged = has_reference || !report->reference_skipped.empty();
-  const CompareMode& mode = ModeOf(options);
+  const CompareModeRow& mode = ModeOf(options);
   const bool replicas_differ = report->exit == ExitCode::kNo;
   for (const Oracle& oracle : AllOracles()) {
     const bool can = oracle.need == Need::kCode         ? is_judged && !experiment.IsInterpreted()
@@ -560,7 +560,7 @@ Status JudgeRun(Experiment& experiment, RunReport* report) {
 }
 
 Status JudgeByParts(Experiment& experiment, RunReport* report) {
-  const CompareMode& mode = ModeOf(experiment.options());
+  const CompareModeRow& mode = ModeOf(experiment.options());
   for (const Oracle& oracle : AllOracles()) {
     if (oracle.need == Need::kCode && mode.Has(oracle)) TRY(oracle.judge(experiment, report));
   }

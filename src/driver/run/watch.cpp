@@ -84,8 +84,8 @@ class Watch {
       std::fflush(out_);
     }
     if (options_.log_minmax) AddExtremes(row, value);
-    if (options_.detect_nan != "none") Detect(inst, value, Oddity::kNan, options_.detect_nan);
-    if (options_.detect_inf != "none") Detect(inst, value, Oddity::kInfinity, options_.detect_inf);
+    if (options_.detect_nan != Detection::kNone) Detect(inst, value, Oddity::kNan, options_.detect_nan);
+    if (options_.detect_inf != Detection::kNone) Detect(inst, value, Oddity::kInfinity, options_.detect_inf);
     ++step_;
     last_ = Clock::now();  // Excludes the cost of watching.
   }
@@ -100,7 +100,7 @@ class Watch {
   }
 
   // Parameters and constants with such values are not findings.
-  void Detect(const Instruction& inst, const Literal& value, Oddity what, const std::string& mode) {
+  void Detect(const Instruction& inst, const Literal& value, Oddity what, Detection mode) {
     Finding& finding = findings_[static_cast<int>(what)];
     if (finding.inst != nullptr) return;
     std::vector<bool>& tainted = tainted_[static_cast<int>(what)];
@@ -113,7 +113,7 @@ class Watch {
     // The instruction inside of a call was found before, or it is a constant.
     if (inst.Is(kControl) || inst.Is(Opcode::kFusion)) return;
     finding = {&inst, step_, *place, loops_};
-    if (mode == "fail") stop_ = true;
+    if (mode == Detection::kFail) stop_ = true;
   }
 
   std::string ExtremesTable() const {
@@ -234,12 +234,16 @@ Result<Error> Explain(const Module& module, std::span<const Literal> args, Inter
   return error;
 }
 
+Detection ModeFor(Oddity what, const WatchOptions& watch) {
+  return what == Oddity::kNan ? watch.detect_nan : watch.detect_inf;
+}
+
 }  // namespace
 
 std::vector<std::string> OddArguments(const Module& module, std::span<const Literal> args, const WatchOptions& watch) {
   std::vector<std::string> notes;
   for (const Oddity what : {Oddity::kNan, Oddity::kInfinity}) {
-    if ((what == Oddity::kNan ? watch.detect_nan : watch.detect_inf) == "none") continue;
+    if (ModeFor(what, watch) == Detection::kNone) continue;
     for (const Instruction* parameter : module.entry().parameters()) {
       const int64_t number = parameter->parameter_number();
       const std::optional<ElementPlace> place = FindFirst(args[number], what);
@@ -262,14 +266,14 @@ Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> 
   auto result = Interpret(module, args, watched);
   Watched done = {.notes = OddArguments(module, args, watch)};
   for (const Oddity what : {Oddity::kNan, Oddity::kInfinity}) {
-    const std::string& mode = what == Oddity::kNan ? watch.detect_nan : watch.detect_inf;
+    const Detection mode = ModeFor(what, watch);
     const Finding* finding = watcher.FirstOf(what);
     if (finding == nullptr) {
-      if (mode != "none" && result) done.notes.push_back(FoundNone(what, "instruction", module));
+      if (mode != Detection::kNone && result) done.notes.push_back(FoundNone(what, "instruction", module));
       continue;
     }
     Error error = TRY(Explain(module, args, options, *finding, what));
-    if (mode == "fail") return std::unexpected(std::move(error));
+    if (mode == Detection::kFail) return std::unexpected(std::move(error));
     done.notes.push_back(error.message());
   }
   if (!result) return std::unexpected(std::move(result).error());
@@ -295,7 +299,8 @@ std::optional<Error> ExplainStep(const FoundStep& found, const InterpretOptions&
   const std::unique_ptr<Module> alone = ExtractStep(step);
   const std::vector<Literal> arguments = ArgumentsOf(*alone, step, found.read);
   const bool is_nan = what == Oddity::kNan;
-  const WatchOptions watch = {.detect_nan = is_nan ? "fail" : "none", .detect_inf = is_nan ? "none" : "fail"};
+  const WatchOptions watch = {.detect_nan = is_nan ? Detection::kFail : Detection::kNone,
+                              .detect_inf = is_nan ? Detection::kNone : Detection::kFail};
   const auto ran = InterpretWatched(*alone, arguments, options, watch);
   const bool explained = !ran && ran.error().exit == ExitCode::kNo;
   if (ran && HasAt(ran->result, found.place, what)) return std::nullopt;
@@ -333,14 +338,14 @@ Result<std::vector<std::string>> DetectInSteps(gpu::Executable& executable, cons
                                                const WatchOptions& watch) {
   std::vector<std::string> notes;
   for (const Oddity what : {Oddity::kNan, Oddity::kInfinity}) {
-    const std::string& mode = what == Oddity::kNan ? watch.detect_nan : watch.detect_inf;
-    if (mode == "none") continue;
+    const Detection mode = ModeFor(what, watch);
+    if (mode == Detection::kNone) continue;
     std::optional<Error> found = TRY(FindStep(executable, options, what));
     if (!found) {
       notes.push_back(FoundNone(what, "step", executable.module()));
       continue;
     }
-    if (mode == "fail") FAIL(std::move(*found));
+    if (mode == Detection::kFail) FAIL(std::move(*found));
     notes.push_back(found->message());
   }
   return notes;

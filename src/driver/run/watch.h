@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_words.h"
 #include "base/result.h"
 #include "gpu/runtime/executable.h"
 #include "interp/interpreter.h"
@@ -14,26 +15,36 @@
 
 namespace hlo {
 
+enum class Detection : uint8_t {
+  kNone,
+  kWarn,  // Continues.
+  kFail,  // Stops.
+};
+template <>
+struct EnumWords<Detection> {
+  static constexpr std::string_view kWords[] = {"none", "warn", "fail"};
+};
+
 struct WatchOptions {
-  std::string trace_values;         // Matches names of instructions.
-  std::string detect_nan = "none";  // none, warn (continue) or fail (stop).
-  std::string detect_inf = "none";
+  std::string trace_values;  // Matches names of instructions.
+  Detection detect_nan = Detection::kNone;
+  Detection detect_inf = Detection::kNone;
   bool log_minmax = false;
   bool stats = false;
   bool to_stderr = false;
 
   bool operator==(const WatchOptions&) const = default;
-  bool detects() const { return detect_nan != "none" || detect_inf != "none"; }
+  bool detects() const { return detect_nan != Detection::kNone || detect_inf != Detection::kNone; }
   bool any() const { return detects() || !trace_values.empty() || log_minmax || stats; }
 };
 
 struct Watched {
   Literal result;
   std::string report;
-  // Findings in the mode warn, and a pattern that matched nothing.
+  // Findings with kWarn, and a pattern that matched nothing.
   std::vector<std::string> notes;
 };
-// After a NaN or infinity, interprets again to get the operands. Errors: like Interpret, and in the mode `fail` [N001]
+// After a NaN or infinity, interprets again to get the operands. Errors: like Interpret, and with kFail [N001]
 // (NaN) or [N002] (infinity) with exit code 1.
 Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> args, const InterpretOptions& options,
                                  const WatchOptions& watch);

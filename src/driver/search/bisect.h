@@ -21,7 +21,10 @@
 namespace hlo {
 
 enum class BisectOver : uint8_t { kPasses, kRules, kFlags, kFusions, kLibraries, kAutotune };
-inline constexpr std::string_view kBisectOverWords[] = {"passes", "rules", "flags", "fusions", "libraries", "autotune"};
+template <>
+struct EnumWords<BisectOver> {
+  static constexpr std::string_view kWords[] = {"passes", "rules", "flags", "fusions", "libraries", "autotune"};
+};
 
 struct BisectOptions {
   RunOptions run;  // For flags: the options of the good end. For autotuning: options that read a lock and measure

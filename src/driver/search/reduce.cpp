@@ -131,7 +131,7 @@ class Reducer {
   // Null if the text cannot be read.
   Result<std::unique_ptr<Module>> ReadTextOnly() const {
     LoadOptions load = options_.run.load;
-    load.verify = "off";
+    load.verify = VerifyLevel::kOff;
     load.text_only = true;
     auto module = LoadModule(text_, load);
     return module ? std::move(*module) : nullptr;

@@ -223,9 +223,10 @@ RunOptions OptionsFor(RunOptions run, const TrialOptions& options) {
   run.reproducer = {};
   run.bundle = {};
   run.save_args = run.save_outputs = run.outfeed = "";
-  if (options.depth == Depth::kKernels && run.compare_mode == "auto") run.compare_mode = "local";
+  if (options.depth == Depth::kKernels && run.compare_mode == CompareMode::kAuto)
+    run.compare_mode = CompareMode::kLocal;
   run.asks_for_roundings = options.asks_for_roundings && options.property.kind != PropertyKind::kMismatch;
-  if (options.property.kind == PropertyKind::kNan && run.platform == "interpreter") run.watch.detect_nan = "fail";
+  if (options.property.kind == PropertyKind::kNan && run.is_interpreter()) run.watch.detect_nan = Detection::kFail;
   return run;
 }
 

@@ -180,7 +180,7 @@ class Triager {
     RunOptions run = options_.run;
     run.bundle = {};
     run.first_divergence = true;
-    run.compare_mode = "local";
+    run.compare_mode = CompareMode::kLocal;
     const auto answer = AskChild([&]() -> std::string {
       Progress progress(/*quiet=*/true);
       Experiment experiment(text_, run, progress);

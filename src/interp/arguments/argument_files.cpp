@@ -249,13 +249,6 @@ Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module
   return ArgumentsFrom(Keyed(arrays), {.path = path, .module = module, .cast = cast, .given = given});
 }
 
-std::optional<ArgsAre> ArgsAreFromText(std::string_view text) {
-  if (text == "auto") return ArgsAre::kAuto;
-  if (text == "parts") return ArgsAre::kParts;
-  if (text == "whole") return ArgsAre::kWhole;
-  return std::nullopt;
-}
-
 std::optional<OfDevice> SplitDevicePrefix(std::string_view key) {
   const auto take = [&](char letter, int64_t* number) {
     const size_t dot = key.find('.');

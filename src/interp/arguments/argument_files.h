@@ -32,7 +32,10 @@ enum class ArgsAre : uint8_t {
   kParts,
   kWhole,  // Devices get parts according to the parameter's sharding.
 };
-std::optional<ArgsAre> ArgsAreFromText(std::string_view text);
+template <>
+struct EnumWords<ArgsAre> {
+  static constexpr std::string_view kWords[] = {"auto", "parts", "whole"};
+};
 
 struct DeviceArguments {
   std::vector<std::vector<Literal>> by_device;

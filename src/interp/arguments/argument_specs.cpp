@@ -100,7 +100,7 @@ Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t 
   double a = 0, b = 0;
   const auto make = [&] { return MakeLeaf(shape, {}, own, parameter, leaf); };
   if (spec == "zeros" || spec == "ones" || spec == "iota" || spec == "special") {
-    own.profile = *InputProfileFromText(spec);
+    own.profile = *FromText<InputProfile>(spec);
     return make();
   }
   if (spec == "replica_id") {

@@ -12,9 +12,6 @@
 namespace hlo {
 namespace {
 
-constexpr std::string_view kProfiles[] = {"normal", "exact", "fingerprint", "wide", "special", "edge", "ties",
-                                          "cancel", "long",  "xla",         "ones", "zeros",   "iota"};
-
 struct Finiteness {
   int64_t floats = 0, non_finite = 0, constant_outputs = 0;
 };
@@ -68,17 +65,6 @@ Result<std::vector<Literal>> MakeAll(const Module& module, const std::vector<std
 }
 
 }  // namespace
-
-std::string_view ToString(InputProfile profile) { return kProfiles[static_cast<int>(profile)]; }
-
-std::span<const std::string_view> InputProfileNames() { return kProfiles; }
-
-std::optional<InputProfile> InputProfileFromText(std::string_view text) {
-  for (size_t i = 0; i < std::size(kProfiles); ++i) {
-    if (kProfiles[i] == text) return static_cast<InputProfile>(i);
-  }
-  return {};
-}
 
 Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptions& options) {
   const std::map<int64_t, Literal> given = TRY(GivenArguments(module, options));

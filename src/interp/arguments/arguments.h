@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_words.h"
 #include "base/result.h"
 #include "interp/arguments/npy.h"
 #include "ir/literal.h"
@@ -36,9 +37,11 @@ enum class InputProfile : uint8_t {
   kZeros,
   kIota,  // The row-major index.
 };
-std::span<const std::string_view> InputProfileNames();
-std::optional<InputProfile> InputProfileFromText(std::string_view text);
-std::string_view ToString(InputProfile profile);
+template <>
+struct EnumWords<InputProfile> {
+  static constexpr std::string_view kWords[] = {"normal", "exact", "fingerprint", "wide", "special", "edge", "ties",
+                                                "cancel", "long",  "xla",         "ones", "zeros",   "iota"};
+};
 
 struct ArgumentSpec {
   std::string which;

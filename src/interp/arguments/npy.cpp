@@ -155,13 +155,6 @@ int64_t FirstChanged(const Literal& original, const Literal& converted) {
 
 }  // namespace
 
-std::optional<CastArgs> CastArgsFromText(std::string_view text) {
-  if (text == "never") return CastArgs::kNever;
-  if (text == "safe") return CastArgs::kSafe;
-  if (text == "force") return CastArgs::kForce;
-  return std::nullopt;
-}
-
 NpyArray RawArray(std::string bytes, const Shape& shape) {
   return {DescrOf(shape.type())[1], ByteWidth(shape.type()), shape.dims(), std::move(bytes)};
 }

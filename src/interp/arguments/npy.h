@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_words.h"
 #include "base/result.h"
 #include "ir/literal.h"
 
@@ -36,7 +37,10 @@ enum class CastArgs : uint8_t {
   kSafe,   // Converts if no value changes.
   kForce,  // Converts as `convert` does.
 };
-std::optional<CastArgs> CastArgsFromText(std::string_view text);
+template <>
+struct EnumWords<CastArgs> {
+  static constexpr std::string_view kWords[] = {"never", "safe", "force"};
+};
 
 // `shape` must not be a tuple. Files store bf16 as V2 or as bits in uint16, f8 as V1 or as bits in uint8, and s4 and u4
 // as bytes. `wanted_by` and `where` are for messages such as "argument 2 ('ids') needs s32[128], but a.npz:ids is ...".

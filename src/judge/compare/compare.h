@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_words.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "ir/literal.h"
@@ -101,6 +102,10 @@ struct Comparison {
 };
 
 enum class TopBy : uint8_t { kRel, kAbs, kUlp, kIndex, kRatio };
+template <>
+struct EnumWords<TopBy> {
+  static constexpr std::string_view kWords[] = {"rel", "abs", "ulp", "index", "ratio"};
+};
 
 struct CompareOptions {
   int64_t max_mismatches = 5;  // Most reported elements of each output.
