@@ -167,6 +167,16 @@ class Experiment {
   template <class T>
   using Kept = std::shared_ptr<std::optional<T>>;
 
+  template <class T, class Make>
+  static Result<T*> Keep(std::optional<T>& kept, Make make) {
+    if (!kept) {
+      Result<T> made = make();
+      if (!made) FAIL(std::move(made).error());
+      kept = std::move(*made);
+    }
+    return &*kept;
+  }
+
   Result<gpu::CompileOptions> CodeOptions();
   Status DumpOptimized(Module& module, const PipelineReport& passes, std::vector<std::string>* notes);
   Error Advised(Error error) const;
