@@ -151,6 +151,21 @@ Status NotJudged(const Module& input, std::string why, RunReport* report) {
   return {};
 }
 
+std::string TextOf(const Error& error) {
+  const std::string& code = error.code();
+  return Str(code.empty() ? "" : Str("[", code, "] "), error.message());
+}
+
+// Whether roundings do not explain an output. Ignores outputs within the tolerance.
+bool IsSuspect(const EnsembleResult& roundings, const Comparison& within) {
+  for (size_t i = 0; i < roundings.outputs.size(); ++i) {
+    if (within.outputs[i].verdict != Verdict::kMatch && roundings.outputs[i].IsSuspect()) return true;
+  }
+  return false;
+}
+
+bool IsPartitioning(const PassRun& run) { return run.pass->name == "spmd-partitioning"; }
+
 class PartitionCheck {
  public:
   PartitionCheck(Experiment& experiment, const Module& input, const RunArguments& arguments, const Literal& expected)
@@ -199,11 +214,6 @@ class PartitionCheck {
     PipelineReport passes = TRY(Optimize(*module, std::move(options), /*dumper=*/nullptr));
     if (report != nullptr) *report = std::move(passes);
     return module;
-  }
-
-  static std::string TextOf(const Error& error) {
-    const std::string& code = error.code();
-    return Str(code.empty() ? "" : Str("[", code, "] "), error.message());
   }
 
   std::string WhyTooLarge(const Module& module) const {
@@ -366,14 +376,6 @@ class PartitionCheck {
     return {};
   }
 
-  // Whether roundings do not explain an output. Ignores outputs within the tolerance.
-  static bool IsSuspect(const EnsembleResult& roundings, const Comparison& within) {
-    for (size_t i = 0; i < roundings.outputs.size(); ++i) {
-      if (within.outputs[i].verdict != Verdict::kMatch && roundings.outputs[i].IsSuspect()) return true;
-    }
-    return false;
-  }
-
   Result<std::optional<WrongPart>> FirstWrongPart(const PassRun& run, const Module& before) const {
     experiment_.progress().Stage("comparing the parts of all values");
     const std::unique_ptr<Module> after = TRY(Partitioned(run.number, nullptr));
@@ -455,8 +457,6 @@ class PartitionCheck {
     judged.text = Str("'", InInput(*part->value).name(), "' has wrong parts, which no rounding explains");
     return CulpritOf(*run, std::move(*part));
   }
-
-  static bool IsPartitioning(const PassRun& run) { return run.pass->name == "spmd-partitioning"; }
 
   Experiment& experiment_;
   const Module& input_;
