@@ -12,7 +12,7 @@
 #include "driver/load.h"
 #include "driver/run/run.h"
 #include "driver/target.h"
-#include "gpu/kernel/code_cache.h"
+#include "gpu/codegen/code_cache.h"
 #include "ir/text/printer.h"
 #include "passes/pipeline.h"
 #include "tools/flags.h"

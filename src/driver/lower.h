@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "gpu/kernel/code_cache.h"
+#include "gpu/codegen/code_cache.h"
 #include "ir/device_description.h"
 #include "ir/module.h"
 

@@ -13,7 +13,7 @@
 //   HLO_DOUBLE_SPILLS=128                Kernels with more threads than this report that they spill registers.
 //   HLO_DOUBLE_CACHE=65536               The bytes of the device's cache.
 //   HLO_DOUBLE_CUPTI=140000              The version that CUPTI's double reports.
-//   HLO_DOUBLE_SANITIZE=1                The sanitizer watches kernels (gpu/kernel/emulator.h).
+//   HLO_DOUBLE_SANITIZE=1                The sanitizer watches kernels (gpu/codegen/emulator.h).
 #ifndef HLO_TESTS_DOUBLES_DOUBLE_H_
 #define HLO_TESTS_DOUBLES_DOUBLE_H_
 

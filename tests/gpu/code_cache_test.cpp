@@ -1,6 +1,6 @@
 // Tests of the cache directory for compiled code. Find returns only what Keep stored, even if files are damaged, other
 // processes write at the same time, or a process is killed.
-#include "gpu/kernel/code_cache.h"
+#include "gpu/codegen/code_cache.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

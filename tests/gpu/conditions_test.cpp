@@ -8,10 +8,10 @@
 #include <limits>
 #include <map>
 
+#include "gpu/codegen/emulator.h"
+#include "gpu/codegen/nvptx.h"
 #include "gpu/emitters/emitter.h"
 #include "gpu/kernel/builder.h"
-#include "gpu/kernel/emulator.h"
-#include "gpu/kernel/nvptx.h"
 #include "gpu/kernel/tail.h"
 
 namespace hlo::gpu {

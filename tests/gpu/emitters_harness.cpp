@@ -10,9 +10,9 @@
 #include <limits>
 #include <map>
 
-#include "gpu/kernel/emulator.h"
-#include "gpu/kernel/host.h"
-#include "gpu/kernel/nvptx.h"
+#include "gpu/codegen/emulator.h"
+#include "gpu/codegen/host.h"
+#include "gpu/codegen/nvptx.h"
 #include "gpu/runtime/fault.h"
 #include "interp/interpreter.h"
 #include "parser/parser.h"

@@ -3,7 +3,7 @@
 
 #include "driver/run/step_alone.h"
 #include "emitters_harness.h"
-#include "gpu/kernel/emulator.h"
+#include "gpu/codegen/emulator.h"
 #include "gpu/plan/block_space.h"
 #include "ir/analysis/recurrent_loop.h"
 #include "ir/analysis/region.h"

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "gpu/codegen/emulator.h"
 #include "gpu/emitters/sort_kernel.h"
-#include "gpu/kernel/emulator.h"
 #include "gpu/plan/sort_space.h"
 #include "interp/interpreter.h"
 #include "tests/gpu/emitters_harness.h"

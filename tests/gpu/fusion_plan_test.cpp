@@ -6,7 +6,7 @@
 #include "base/source_text.h"
 #include "driver/target.h"
 #include "emitters_harness.h"
-#include "gpu/kernel/host.h"
+#include "gpu/codegen/host.h"
 #include "gpu/runtime/executable.h"
 #include "ir/fusion.h"
 #include "ir/text/printer.h"

@@ -102,7 +102,7 @@ void ExpectSameBits(const Literal& a, const Literal& b) {
   }
 }
 
-// The loader of kernels must also know each function that LLVM calls for an op (kernel/jit.cpp).
+// The loader of kernels must also know each function that LLVM calls for an op (codegen/jit.cpp).
 TEST(HostIsa, EveryScalarOpHasTheSameBitsAtEveryLevel) {
   size_t cells = 0;
   std::vector<std::string_view> left_out;

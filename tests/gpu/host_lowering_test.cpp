@@ -7,9 +7,9 @@
 #include <string>
 
 #include "base/host_isa.h"
+#include "gpu/codegen/host.h"
+#include "gpu/codegen/host/adjacent.h"
 #include "gpu/kernel/builder.h"
-#include "gpu/kernel/host.h"
-#include "gpu/kernel/host/adjacent.h"
 
 namespace hlo::kernel {
 namespace {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "gpu/kernel/emulator.h"
-#include "gpu/kernel/host.h"
-#include "gpu/kernel/nvptx.h"
+#include "gpu/codegen/emulator.h"
+#include "gpu/codegen/host.h"
+#include "gpu/codegen/nvptx.h"
 #include "gpu/kernel/verify.h"
 #include "tests/gpu/host_isa_levels.h"
 #include "tests/gpu/kernel_buffers.h"

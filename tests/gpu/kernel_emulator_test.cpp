@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "gpu/kernel/emulator.h"
-#include "gpu/kernel/host.h"
-#include "gpu/kernel/nvptx.h"
+#include "gpu/codegen/emulator.h"
+#include "gpu/codegen/host.h"
+#include "gpu/codegen/nvptx.h"
 #include "tests/gpu/host_isa_levels.h"
 #include "tests/gpu/kernel_buffers.h"
 #include "tests/gpu/kernel_samples.h"

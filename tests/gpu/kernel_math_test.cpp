@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "gpu/codegen/host.h"
 #include "gpu/emitters/scalar.h"
 #include "gpu/kernel/builder.h"
-#include "gpu/kernel/host.h"
 #include "gpu/kernel/math.h"
 #include "interp/functions.h"
 #include "ir/module.h"

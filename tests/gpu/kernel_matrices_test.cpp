@@ -8,9 +8,9 @@
 #include <cstring>
 #include <set>
 
-#include "gpu/kernel/emulator.h"
-#include "gpu/kernel/host.h"
-#include "gpu/kernel/nvptx.h"
+#include "gpu/codegen/emulator.h"
+#include "gpu/codegen/host.h"
+#include "gpu/codegen/nvptx.h"
 #include "gpu/kernel/verify.h"
 #include "tests/gpu/kernel_buffers.h"
 #include "tests/gpu/kernel_samples.h"

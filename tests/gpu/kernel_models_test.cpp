@@ -23,10 +23,10 @@
 
 #include "base/parallel.h"
 #include "base/text.h"
+#include "gpu/codegen/emulator.h"
+#include "gpu/codegen/host.h"
+#include "gpu/codegen/nvptx.h"
 #include "gpu/device/device.h"
-#include "gpu/kernel/emulator.h"
-#include "gpu/kernel/host.h"
-#include "gpu/kernel/nvptx.h"
 #include "gpu/runtime/executable.h"
 #include "parser/parser.h"
 #include "passes/pipeline.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "gpu/kernel/emulator.h"
-#include "gpu/kernel/host.h"
+#include "gpu/codegen/emulator.h"
+#include "gpu/codegen/host.h"
 #include "gpu/kernel/verify.h"
 #include "tests/gpu/kernel_buffers.h"
 #include "tests/gpu/kernel_samples.h"

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <vector>
 
+#include "gpu/codegen/host.h"
+#include "gpu/codegen/nvptx.h"
 #include "gpu/kernel/builder.h"
 #include "gpu/kernel/distinct.h"
-#include "gpu/kernel/host.h"
-#include "gpu/kernel/nvptx.h"
 
 namespace hlo::kernel {
 namespace {

@@ -8,9 +8,9 @@
 #include "base/json.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "gpu/codegen/host.h"
+#include "gpu/codegen/nvptx.h"
 #include "gpu/emitters/emitter.h"
-#include "gpu/kernel/host.h"
-#include "gpu/kernel/nvptx.h"
 
 namespace hlo {
 namespace {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "gpu/codegen/nvptx.h"
 #include "gpu/device/cuda_driver.h"
 #include "gpu/device/cuda_graph.h"
 #include "gpu/device/cuda_info.h"

@@ -6,8 +6,8 @@
 
 #include "base/parallel.h"
 #include "base/text.h"
+#include "gpu/codegen/nvptx.h"
 #include "gpu/device/emulated.h"
-#include "gpu/kernel/nvptx.h"
 #include "ir/device_limits.h"
 
 namespace hlo::gpu {

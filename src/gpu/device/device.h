@@ -83,7 +83,7 @@ class Device {
   virtual Status Fill(void* to, uint64_t pattern, int width, int64_t count) = 0;
 
   // Compiles on all threads, and equal kernels once. `shares`, possibly empty, and `kept`, possibly null, are as in
-  // kernel::CompileHost (gpu/kernel/host.h).
+  // kernel::CompileHost (gpu/codegen/host.h).
   virtual Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
                                                                          std::span<const double> shares,
                                                                          kernel::CodeCache* kept) = 0;

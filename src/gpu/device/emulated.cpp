@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "gpu/codegen/emulator.h"
+#include "gpu/codegen/nvptx.h"
 #include "gpu/device/shared_library.h"
-#include "gpu/kernel/emulator.h"
 #include "gpu/kernel/kernel.h"
-#include "gpu/kernel/nvptx.h"
 
 namespace hlo::gpu {
 namespace {

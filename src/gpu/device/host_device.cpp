@@ -6,8 +6,8 @@
 #include "base/host_isa.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "gpu/codegen/host.h"
 #include "gpu/device/device.h"
-#include "gpu/kernel/host.h"
 
 namespace hlo::gpu {
 namespace {

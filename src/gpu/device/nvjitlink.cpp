@@ -3,8 +3,8 @@
 #include <array>
 
 #include "base/text.h"
+#include "gpu/codegen/ptxas_log.h"
 #include "gpu/device/shared_library.h"
-#include "gpu/kernel/ptxas_log.h"
 
 namespace hlo::gpu {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "gpu/kernel/nvptx.h"
+#include "gpu/codegen/nvptx.h"
 
 namespace hlo::gpu {
 

@@ -8,10 +8,10 @@
 #include "base/check.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "gpu/codegen/nvptx_lowering.h"
 #include "gpu/device/nvjitlink.h"
 #include "gpu/kernel/distinct.h"
 #include "gpu/kernel/kernel_words.h"
-#include "gpu/kernel/nvptx_lowering.h"
 
 namespace hlo::gpu {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "gpu/kernel/code_cache.h"
+#include "gpu/codegen/code_cache.h"
+#include "gpu/codegen/nvptx.h"
 #include "gpu/kernel/kernel.h"
-#include "gpu/kernel/nvptx.h"
 
 namespace hlo::gpu {
 

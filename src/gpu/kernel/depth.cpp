@@ -6,7 +6,7 @@
 namespace hlo::kernel {
 namespace {
 
-// Small floats need several nodes: integer operations round to bf16 (kernel/scalar.h), and f16 is converted in both
+// Small floats need several nodes: integer operations round to bf16 (codegen/scalar.h), and f16 is converted in both
 // directions.
 int64_t NodesOf(const Instruction& inst) { return IsSmallFloat(inst.type) ? 8 : 1; }
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/kernel/host/facts.h"
+#include "gpu/kernel/facts.h"
 #include "gpu/kernel/kernel.h"
 
 namespace hlo::kernel {

@@ -1,10 +1,10 @@
 #include "gpu/runtime/doctor.h"
 
 #include "base/text.h"
+#include "gpu/codegen/nvptx.h"
 #include "gpu/device/cupti.h"
 #include "gpu/device/device.h"
 #include "gpu/device/nvjitlink.h"
-#include "gpu/kernel/nvptx.h"
 #include "gpu/libraries/cublaslt.h"
 #include "gpu/libraries/cudnn.h"
 #include "gpu/libraries/onednn.h"

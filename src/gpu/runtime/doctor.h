@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/kernel/code_cache.h"
+#include "gpu/codegen/code_cache.h"
 
 namespace hlo::gpu {
 

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gpu/codegen/code_cache.h"
 #include "gpu/device/device.h"
 #include "gpu/emitters/emitter.h"
-#include "gpu/kernel/code_cache.h"
 #include "ir/device_description.h"
 #include "ir/module.h"
 #include "ir/precision_plan.h"

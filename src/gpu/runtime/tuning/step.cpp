@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "base/hash_bytes.h"
 #include "base/text.h"
-#include "gpu/kernel/target.h"
+#include "gpu/codegen/target.h"
 #include "gpu/libraries/cublaslt.h"
 #include "gpu/libraries/cudnn.h"
 #include "gpu/libraries/onednn.h"
