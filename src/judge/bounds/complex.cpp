@@ -166,8 +166,7 @@ Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands o
       bound[i] = (2 * HalfUlp(rounding, std::fabs(Values(part.value)[i])) +
                   (kOwnFormula + kOfExponent * exponent[i]) * size[i]) *
                  kUp;
-      const bool vanishes = inst.Is(Opcode::kPower) && size[i] == 0;
-      if ((open[i] && !vanishes) || !std::isfinite(size[i])) bound[i] = kUndetermined;
+      if (open[i] || !std::isfinite(size[i])) bound[i] = kUndetermined;
     }
   }
   return value;
