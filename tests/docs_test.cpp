@@ -117,6 +117,19 @@ TEST(Docs, CiteOnlyFilesOfTheRepository) {
   EXPECT_GT(sources, 50);
 }
 
+TEST(Docs, TheWalkNamesFunctionsOfItsFiles) {
+  static const std::regex kRow(R"(\| [^|`]+ \| `([A-Za-z]+)` \| `([a-z_/]+\.cpp)` \|)");
+  int rows = 0;
+  for (const std::string& line : Lines(ReadFile("docs/architecture.md"))) {
+    std::smatch match;
+    if (!std::regex_match(line, match, kRow)) continue;
+    ++rows;
+    const std::regex definition("\n[A-Za-z][^\n;=]* " + match[1].str() + "\\(");
+    EXPECT_TRUE(std::regex_search(ReadFile(match[2].str()), definition)) << match[2] << " does not define " << match[1];
+  }
+  EXPECT_GT(rows, 15);
+}
+
 // ---- Flags ---------------------------------------------------------------------------------------------------------
 
 // The code on a page: code spans, and the lines of code blocks. A line that ends with '\\' is joined with the next one.

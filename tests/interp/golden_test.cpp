@@ -210,8 +210,8 @@ Result<Literal> OnDevice(const Module& module, std::span<const Literal> argument
 
 std::string Check(const Case& test, Runs run) {
   LoadOptions options;
-  options.fill_elided_constants =
-      "zeros";  // XLA's reader fills them with subnormal floats, which XLA:CPU treats as zero.
+  // XLA's reader fills them with subnormal floats, which XLA:CPU treats as zero.
+  options.fill_elided_constants = ElidedValues::kZeros;
   auto module = Load(test.module, options);
   if (!module) return Render(module.error(), "test");
   if (const auto filled = FillElided(**module, options, 0); !filled) return Render(filled.error(), "test");
