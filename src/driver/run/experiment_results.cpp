@@ -15,6 +15,7 @@
 #include "interp/arguments/argument_files.h"
 #include "ir/mesh/unpartitioned.h"
 #include "ir/module.h"
+#include "judge/compare/widened_module.h"
 
 namespace hlo {
 namespace {
