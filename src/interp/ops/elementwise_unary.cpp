@@ -73,10 +73,17 @@ UNARY(RoundNearestAfz, kFloat, std::round(x))
 UNARY(RoundNearestEven, kFloat, std::nearbyint(x))
 UNARY(Sign, kSigned | rows::kFloat | rows::kComplex, SignOf(x))
 
+// A root of f64 that is rounded to long double and then to f64 may be off by an ulp.
+template <class T>
+constexpr bool IsRoundedOnce(Opcode opcode) {
+  return opcode == Opcode::kSqrt && std::is_floating_point_v<T>;
+}
+
 // x has the type Wide<T>, and the result is rounded once. f32 uses wide_math.h if it has the function.
 #define FLOAT_FUNCTION(Name, types, of_x, ...)                                                                \
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                \
     rows::SetFunction<Opcode::k##Name, (rows::types)>(inst, op, []<class T>(const ElementwiseOp&, T narrow) { \
+      if constexpr (IsRoundedOnce<T>(Opcode::k##Name)) return std::sqrt(narrow);                              \
       const auto x = static_cast<rows::Wide<T>>(narrow);                                                      \
       return static_cast<T>(of_x);                                                                            \
     });                                                                                                       \
